@@ -1,0 +1,141 @@
+"""All Ranks: collectives that can be proved, priced, played, run and graded.
+
+One schedule has five lives, and this is where they are called from:
+
+>>> import allranks as ar
+>>> s = ar.schedule("all_reduce", "ring", world_size=4)
+>>> ar.verify(s)
+>>> bench = ar.Topology.preset("bench", 4)
+>>> ar.cost(s, nbytes=48_000_000, topology=bench).steps
+6
+
+Importing this package loads nothing heavy: Ray only when a World is made, widgets only on `show`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from allranks.algorithms import algorithms
+    from allranks.algorithms import build as schedule
+    from allranks.collectives import Contract, contract
+    from allranks.cost import Bandwidth, Cost, busbw, cost, lower_bound, price
+    from allranks.errors import (
+        CollectiveError,
+        Deadlock,
+        DeviceError,
+        Mismatch,
+        PeerDied,
+        RankFailed,
+        ScheduleError,
+        StepTimeout,
+        TransportUnavailable,
+    )
+    from allranks.program import Rank, trace_program
+    from allranks.runtime.world import Result, World
+    from allranks.schedule import Op, Schedule, Step, Trace, Transfer
+    from allranks.simulate import ReduceOp, simulate
+    from allranks.topology import Topology
+    from allranks.verify import final_state, verify
+    from allranks.view.widget import race, show
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bandwidth",
+    "CollectiveError",
+    "Contract",
+    "Cost",
+    "Deadlock",
+    "DeviceError",
+    "Mismatch",
+    "Op",
+    "PeerDied",
+    "Rank",
+    "RankFailed",
+    "ReduceOp",
+    "Result",
+    "Schedule",
+    "ScheduleError",
+    "Step",
+    "StepTimeout",
+    "Topology",
+    "Trace",
+    "Transfer",
+    "TransportUnavailable",
+    "World",
+    "algorithms",
+    "busbw",
+    "contract",
+    "cost",
+    "final_state",
+    "lower_bound",
+    "price",
+    "race",
+    "schedule",
+    "show",
+    "simulate",
+    "trace_program",
+    "verify",
+]
+
+_HOMES = {
+    "allranks.algorithms": ("algorithms", "build"),
+    "allranks.collectives": ("Contract", "contract"),
+    "allranks.cost": ("Bandwidth", "Cost", "busbw", "cost", "lower_bound", "price"),
+    "allranks.errors": (
+        "CollectiveError",
+        "Deadlock",
+        "DeviceError",
+        "Mismatch",
+        "PeerDied",
+        "RankFailed",
+        "ScheduleError",
+        "StepTimeout",
+        "TransportUnavailable",
+    ),
+    "allranks.program": ("Rank", "trace_program"),
+    "allranks.runtime.world": ("Result", "World"),
+    "allranks.schedule": ("Op", "Schedule", "Step", "Trace", "Transfer"),
+    "allranks.simulate": ("ReduceOp", "simulate"),
+    "allranks.topology": ("Topology",),
+    "allranks.verify": ("final_state", "verify"),
+    "allranks.view.widget": ("race", "show"),
+}
+_HOME_OF = {name: (home, name) for home, names in _HOMES.items() for name in names}
+_HOME_OF["schedule"] = ("allranks.algorithms", "build")
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
+    """Import a public name on first use."""
+    if name not in _HOME_OF:
+        message = f"module 'allranks' has no attribute {name!r}"
+        raise AttributeError(message)
+    home, attribute = _HOME_OF[name]
+    value = getattr(importlib.import_module(home), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps `allranks.schedule` the function, although a module of that name is imported.
+
+    Python binds a submodule to its package when it is first imported. `schedule`, `cost`,
+    `verify`, `simulate` and `algorithms` name a room and its main function alike; users of the
+    package get the function, and `from allranks.cost import ...` finds the room as ever.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOME_OF):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
