@@ -1,0 +1,154 @@
+"""One script out of the modules in `static/`, made in Python: a reader's machine needs no Node.js.
+
+Browsers refuse modules from file://, so a page gets one classic script; anywidget imports a module,
+so a notebook gets the same code with a default export. Only what our own modules use is understood:
+named imports from "./x.js", and exported functions, classes, constants and one default expression.
+Anything else is an error, not a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+PAGE_ENTRY = "main.js"
+WIDGET_ENTRY = "widget.js"
+
+_NAME = r"[A-Za-z_$][\w$]*"
+_IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([\w-]+\.js)";[ \t]*$', re.MULTILINE)
+_DECLARED = re.compile(
+    rf"^export\s+(?=(?:async\s+)?function\*?\s+({_NAME})|class\s+({_NAME})|const\s+({_NAME}))",
+    re.MULTILINE,
+)
+_DEFAULT = re.compile(r"^export\s+default\s+", re.MULTILINE)
+_LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
+_COMMENT = re.compile(r"/\*\*.*?\*/[ \t]*\n?", re.DOTALL)
+_FOREIGN = re.compile(r"\bimport\s*\(|\beval\s*\(|\bfetch\s*\(|\bnew\s+Function\b")
+
+
+def bundle(folder: Path, entry: str) -> str:
+    """Return the modules that `entry` needs, in order, as the body of one function.
+
+    The body ends with `return` and the exports of the entry.
+
+    Raises:
+        ValueError: a module is missing, imports in a circle, imports what nobody exports, or uses
+            a form that this function does not know; the message names the file.
+    """
+    texts = _needed(folder, entry)
+    exports = {name: _exports(text) for name, text in texts.items()}
+    for name, text in texts.items():
+        for imported, source in _imports(text):
+            absent = [each for each, _ in imported if each not in exports[source]]
+            if absent:
+                message = f"{name}: {source} does not export {', '.join(absent)}"
+                raise ValueError(message)
+    modules = [_module(name, text, exports[name]) for name, text in texts.items()]
+    return '"use strict";\n' + "\n".join(modules) + f"\nreturn {_variable(entry)};\n"
+
+
+@cache
+def page_script() -> str:
+    """Return the classic script that a page loads: it defines the custom elements."""
+    return f"(function () {{\n{bundle(_static(), PAGE_ENTRY)}}})();\n"
+
+
+@cache
+def widget_module() -> str:
+    """Return the ES module that anywidget imports: its default export has `render`."""
+    body = bundle(_static(), WIDGET_ENTRY)
+    return f"const widget = (function () {{\n{body}}})();\nexport default widget.default;\n"
+
+
+@cache
+def stylesheet() -> str:
+    """Return the style sheet of the figures and of the quiz, with the palette of the book."""
+    return (_static() / "allranks.css").read_text(encoding="utf-8")
+
+
+def write(folder: Path) -> None:
+    """Write `allranks.js` and `allranks.css` for a page into a folder that exists."""
+    (folder / "allranks.js").write_text(page_script(), encoding="utf-8")
+    (folder / "allranks.css").write_text(stylesheet(), encoding="utf-8")
+
+
+def _static() -> Path:
+    return Path(str(resources.files("allranks.view") / "static"))
+
+
+def _needed(folder: Path, entry: str) -> dict[str, str]:
+    """Return the text of every module that `entry` needs, each after those it needs itself."""
+    texts: dict[str, str] = {}
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            message = f"{name}: imports itself through {' -> '.join(above)}; take a part out"
+            raise ValueError(message)
+        if name in texts:
+            return
+        text = _read(folder, name, above)
+        for _, source in _imports(text):
+            visit(source, (*above, name))
+        texts[name] = text
+
+    visit(entry, ())
+    return texts
+
+
+def _read(folder: Path, name: str, above: tuple[str, ...]) -> str:
+    path = folder / name
+    if not path.is_file():
+        by = f", imported by {above[-1]}" if above else ""
+        message = f"{name}: no such module in {folder.name}{by}"
+        raise ValueError(message)
+    # what is between /** and */ are types for the developer's checker
+    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    found = _FOREIGN.search(text)
+    if found:
+        message = f"{name}: {found.group()!r} is not allowed in a page that works from a folder"
+        raise ValueError(message)
+    return text
+
+
+def _imports(text: str) -> list[tuple[list[tuple[str, str]], str]]:
+    """Return, per import, the pairs (exported name, local name) and the module."""
+    found = []
+    for match in _IMPORT.finditer(text):
+        pairs = []
+        for item in match.group(1).split(","):
+            words = item.split()
+            if words:
+                pairs.append((words[0], words[-1]))
+        found.append((pairs, match.group(2)))
+    return found
+
+
+def _exports(text: str) -> list[str]:
+    names = [next(filter(None, match.groups())) for match in _DECLARED.finditer(text)]
+    return names + (["default"] if _DEFAULT.search(text) else [])
+
+
+def _module(name: str, text: str, exports: list[str]) -> str:
+    def bound(match: re.Match[str]) -> str:
+        [(pairs, source)] = _imports(match.group())
+        inner = ", ".join(a if a == b else f"{a}: {b}" for a, b in pairs)
+        return f"const {{ {inner} }} = {_variable(source)};"
+
+    body = _IMPORT.sub(bound, text)
+    body = _DECLARED.sub("", body)
+    body = _DEFAULT.sub("const module_default = ", body)
+    left = _LEFT_OVER.search(body)
+    if left:
+        message = f"{name}: cannot bundle {left.group().strip()!r}; use a form that bundle.py names"
+        raise ValueError(message)
+    pairs = ", ".join("default: module_default" if e == "default" else e for e in exports)
+    return (
+        f"// {name}\nconst {_variable(name)} = (function () {{\n{body}\n"
+        f"return {{ {pairs} }};\n}})();"
+    )
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))

@@ -1,0 +1,209 @@
+"""Static HTML of the four custom elements, with the data inside and a reading that needs no script.
+
+Every function returns a fragment. The page that holds it loads `allranks.css` and `allranks.js`
+(see `allranks.view.bundle`); `self_contained` adds both for places that load nothing, such as an
+exported notebook. All text is escaped; only `caption_html` is taken as it is.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allranks.units import format_bytes, format_seconds
+from allranks.view.bundle import page_script, stylesheet
+
+Data = Mapping[str, Any]
+
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_MAX_FALLBACK_ROWS = 400
+_LAST_US = 1e-2
+
+
+def flow_html(
+    flow: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    predict: str | None = None,
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-flow>`: the player of one schedule or one measured run.
+
+    `flow` comes from `frames.flow` or `frames.flow_of_trace`. `predict` is the id of a quiz item of
+    the same page that must be answered or skipped before the figure moves. Without scripts the
+    reader sees the transfers as a table.
+    """
+    schedule = flow["schedule"]
+    rows = [
+        (number, name(schedule, src), name(schedule, dst), chunk, op)
+        for number, step in enumerate(schedule["steps"])
+        for src, dst, chunk, op in step
+    ]
+    fallback = (
+        f'<p><span class="ar-badge">{_text(flow["label"])}</span> {_text(flow["title"])}</p>'
+        + _table(("step", "from", "to", "chunk", "op"), rows)
+    )
+    gate = f' predict="{_attribute(predict)}"' if predict else ""
+    return _element(
+        "chunk-flow", id, flow, fallback=fallback, caption_html=caption_html, attributes=gate
+    )
+
+
+def race_html(
+    race: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    predict: str | None = None,
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `frames.race`'s."""
+    rows = [
+        (lane["title"], lane["steps"], _time(lane["seconds"]), format_bytes(lane["bytes_sent_max"]))
+        for lane in race["lanes"]
+    ]
+    head = f'<p><span class="ar-badge">{_text(race["label"])}</span> {_text(race["title"])}</p>'
+    fallback = head + _table(("algorithm", "steps", "time", "bytes sent by the busiest rank"), rows)
+    gate = f' predict="{_attribute(predict)}"' if predict else ""
+    return _element(
+        "chunk-race", id, race, fallback=fallback, caption_html=caption_html, attributes=gate
+    )
+
+
+def curve_html(
+    curve: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-curve>`: time against the number of chunks. `curve` is `frames.curve`'s."""
+    rows = [(point["chunks"], _time(point["seconds"])) for point in curve["points"]]
+    head = f'<p><span class="ar-badge">{_text(curve["label"])}</span> {_text(curve["title"])}</p>'
+    fallback = head + _table(("chunks", "time"), rows)
+    return _element("chunk-curve", id, curve, fallback=fallback, caption_html=caption_html)
+
+
+def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None) -> str:
+    """Return a `<chunk-quiz>` with one card per practice item.
+
+    An item has `id`, `type`, `stem`, and by type:
+
+    - choice, multi: `options` of `{"id", "text", "right", "feedback"}`;
+    - num: `num` of `{"value", "unit", "tolerance" (relative), "exact", "distractors",
+      "feedback_right", "feedback_else"}`, where a distractor is `{"value", "feedback"}`;
+    - order: `order` of `{"entries": [{"id", "text"}], "answer": [id, ...], "distractors":
+      [{"answer": [...], "feedback"}], "feedback_right", "feedback_else"}`;
+    - state: `state` of `{"world_size", "num_chunks", "cells": [{"rank", "chunk", "given"?,
+      "answer": [part, ...]}], "distractors": [{"rank", "chunk", "parts", "feedback"}], ...}`;
+    - next: `next` of `{"world_size", "num_chunks", "answers": [[src, dst, chunk, op], ...],
+      "distractors": [{"transfer": [...], "feedback"}], ...}`;
+    - spot: `spot` of `{"lines": [text, ...], "answer": index, "distractors": [{"line",
+      "feedback"}], ...}`.
+
+    Optional: `predict` (true: may be skipped, and opens a figure), `figure` of `{"target",
+    "state"}`, `explanation`. The cards are numbered `first` onward of `total`. Without scripts the
+    reader sees each question with its options, and the answers folded away.
+    """
+    count = total if total is not None else first - 1 + len(items)
+    data = {"format": "allranks.quiz/1", "first": first, "total": count, "items": list(items)}
+    cards = "".join(_card(item, first + i, count) for i, item in enumerate(items))
+    return (
+        f'<chunk-quiz class="ar-quiz">{_json(data)}'
+        f'<div class="ar-fallback">{cards}</div></chunk-quiz>'
+    )
+
+
+def self_contained(fragment: str) -> str:
+    """Return the fragment with the style sheet and the script inside: it plays anywhere."""
+    script = page_script().replace("</script", "<\\/script")
+    return f"<style>{stylesheet()}</style>{fragment}<script>{script}</script>"
+
+
+def typeset(text: str) -> str:
+    """Escape text, then set the spans between backticks as code.
+
+    >>> typeset("`a<b` & c")
+    '<code>a&lt;b</code> &amp; c'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
+def name(schedule: Data, endpoint: int) -> str:
+    """Return "rank 3", or "switch 0" for the endpoints from `world_size` on."""
+    ranks = int(schedule["world_size"])
+    return f"rank {endpoint}" if endpoint < ranks else f"switch {endpoint - ranks}"
+
+
+def _element(  # noqa: PLR0913 - the parts of one tag
+    tag: str,
+    figure_id: str,
+    data: Data,
+    *,
+    fallback: str,
+    caption_html: str,
+    attributes: str = "",
+) -> str:
+    if not _ID.fullmatch(figure_id):
+        message = f"figure id {figure_id!r}: use letters, digits, '-', '_' and '.', beginning with a letter"
+        raise ValueError(message)
+    caption = f'<div class="ar-caption">{caption_html}</div>' if caption_html else ""
+    return (
+        f'<{tag} id="{figure_id}" class="ar-figure"{attributes}>{_json(data)}'
+        f'<div class="ar-fallback">{fallback}</div>{caption}</{tag}>'
+    )
+
+
+def _card(item: Data, number: int, count: int) -> str:
+    right: list[str] = []
+    options = ""
+    for option in item.get("options", ()):
+        options += f"<li>{typeset(option['text'])}</li>"
+        if option.get("right"):
+            right.append(typeset(option["text"]))
+    if item["type"] == "num":
+        key = item["num"]
+        right.append(f"{_text(key['value'])} {_text(key.get('unit') or '')}".strip())
+    if item.get("explanation"):
+        right.append(typeset(item["explanation"]))
+    answer = (
+        f"<details><summary>Answer</summary><p>{' '.join(right)}</p></details>" if right else ""
+    )
+    listing = f"<ul>{options}</ul>" if options else ""
+    return (
+        f'<div class="ar-card" id="quiz-{_attribute(item["id"])}">'
+        f'<p class="ar-number">Practice {number} of {count}</p>'
+        f"<p>{typeset(item['stem'])}</p>{listing}{answer}</div>"
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    shown = rows[:_MAX_FALLBACK_ROWS]
+    body = "".join("<tr>" + "".join(f"<td>{_text(v)}</td>" for v in row) + "</tr>" for row in shown)
+    columns = "".join(f'<th scope="col">{_text(title)}</th>' for title in head)
+    more = len(rows) - len(shown)
+    note = f"<p>{more} more rows are not shown.</p>" if more else ""
+    return (
+        f'<div class="ar-table"><table><thead><tr>{columns}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>{note}"
+    )
+
+
+def _json(data: Data) -> str:
+    """Return a script element that no text inside it can close."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return f'<script type="application/json">{text.replace("<", chr(92) + "u003c")}</script>'
+
+
+def _time(seconds: float) -> str:
+    """Return a time as the figures and the prose beside them write it: in us up to 10 ms."""
+    return f"{seconds * 1e6:.4g} us" if 0 < seconds < _LAST_US else format_seconds(seconds)
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value), quote=False)
+
+
+def _attribute(value: object) -> str:
+    return html.escape(str(value), quote=True)

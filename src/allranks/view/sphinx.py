@@ -1,0 +1,471 @@
+"""The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
+
+Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`. Roles: `{engine}` computes a number,
+`{given}` is a number by definition, `{show}` sets the state of a figure of the same page. Boxes:
+`{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the page and line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.errors import SphinxError
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.math import get_node_equation_number
+
+from allranks.algorithms import build
+from allranks.topology import Topology
+from allranks.view import frames
+from allranks.view.html import curve_html, flow_html, race_html
+from allranks.view.mathml import MathError, mathml
+from allranks.view.values import NumberError, evaluate
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+_CAPTION = "<!-- caption -->"
+_SHOW = re.compile(r"(?P<words>.+?)\s*<(?P<figure>[A-Za-z][\w.-]*)\?(?P<state>[^<>]*)>", re.DOTALL)
+_ENGINE_IN_TABLE = re.compile(r"\{engine\}`[^`]*`")
+_BAR = re.compile(r"(?<!\\)\|")
+_STATE = {
+    "chunk-flow": {
+        *("n", "root", "algorithm", "chunks", "k", "nbytes", "S", "machine", "clock"),
+        *("step", "cell", "play"),
+    },
+    "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
+    "chunk-curve": {"alpha", "n", "nbytes", "S"},
+}
+
+
+class AuthorError(SphinxError):
+    """A page of the book says something that the engine or a figure cannot do."""
+
+    category = "The book"
+
+
+class FigureNode(nodes.General, nodes.Element):
+    """One interactive figure; its children are the caption."""
+
+
+class BoxNode(nodes.General, nodes.Element):
+    """A box beside the story: what a library really does, or the takeaway."""
+
+
+class ShowNode(nodes.General, nodes.Inline, nodes.TextElement):
+    """A phrase that sets the state of a figure."""
+
+
+class _Figure(SphinxDirective):
+    """What the three figures share: an id, numbers such as 48e6, a caption in Markdown."""
+
+    has_content = True
+    element: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        """Return the figure with its data computed and its caption parsed."""
+        if "id" not in self.options:
+            self.fail("give it an id, as in `:id: fig-ring`")
+        try:
+            data = self.data()
+        except (ValueError, TypeError) as error:
+            self.fail(str(error))
+        figure = FigureNode(
+            element=self.element, name=self.options["id"], data=data, predict=self.gate()
+        )
+        self.set_source_info(figure)
+        self.state.nested_parse(self.content, self.content_offset, figure)
+        return [figure]
+
+    def data(self) -> dict[str, Any]:
+        """Return the plain JSON that the figure plays."""
+        raise NotImplementedError
+
+    def gate(self) -> str | None:
+        """Return the id of the quiz item that must be answered first."""
+        return self.options.get("predict")
+
+    def fail(self, message: str) -> None:
+        """Stop the build with the place of the mistake."""
+        where = f"{self.env.doc2path(self.env.docname, base=False)}:{self.lineno}"
+        text = f"{where}: {self.name}: {message}"
+        raise AuthorError(text)
+
+    @property
+    def n(self) -> int:
+        """Return the number of ranks."""
+        return int(self.options.get("n", 4))
+
+    @property
+    def nbytes(self) -> float:
+        """Return S, as a whole number where it is one."""
+        value = float(self.options.get("nbytes", frames.DEFAULT_NBYTES))
+        return int(value) if value.is_integer() else value
+
+    @property
+    def machine(self) -> Topology:
+        """Return the house machine with n ranks."""
+        return Topology.preset(self.options.get("machine", "bench"), self.n)
+
+    @property
+    def controls(self) -> dict[str, Any]:
+        """Return what a reader can change."""
+        return frames.parse_controls(self.options.get("controls", ""), element=self.element)
+
+
+class ChunkFlow(_Figure):
+    """The player of one schedule: `{chunk-flow} broadcast binomial`."""
+
+    element = "chunk-flow"
+    required_arguments = 2
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "n": directives.positive_int,
+        "root": directives.nonnegative_int,
+        "chunks": directives.positive_int,
+        "nbytes": directives.unchanged_required,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "predict": directives.unchanged_required,
+        "clock": directives.unchanged_required,
+        "elements": directives.positive_int,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the schedule with the size and the machine."""
+        collective, algorithm = self.arguments
+        made = build(
+            collective,
+            algorithm,
+            world_size=self.n,
+            root=self.options.get("root"),
+            num_chunks=self.options.get("chunks"),
+        )
+        return frames.flow(
+            made,
+            nbytes=self.nbytes,
+            topology=self.machine,
+            clock=self.options.get("clock", "lockstep"),
+            elements=self.options.get("elements"),
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
+class ChunkRace(_Figure):
+    """Several algorithms on one clock."""
+
+    element = "chunk-race"
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "collective": directives.unchanged_required,
+        "algorithms": directives.unchanged_required,
+        "n": directives.positive_int,
+        "root": directives.nonnegative_int,
+        "nbytes": directives.unchanged_required,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "predict": directives.unchanged_required,
+        "count": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the entrants with the size and the machine."""
+        for needed in ("collective", "algorithms"):
+            if needed not in self.options:
+                message = f"give the option :{needed}:"
+                raise ValueError(message)
+        return frames.race(
+            [name.strip() for name in self.options["algorithms"].split(",")],
+            collective=self.options["collective"],
+            world_size=self.n,
+            nbytes=self.nbytes,
+            root=self.options.get("root"),
+            topology=self.machine,
+            count=self.options.get("count", "time"),
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
+class ChunkCurve(_Figure):
+    """Time of a chain against its number of segments: `{chunk-curve} chain-segments`."""
+
+    element = "chunk-curve"
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "n": directives.positive_int,
+        "nbytes": directives.unchanged_required,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the machine and the size; the page draws the curve."""
+        if self.arguments[0] != "chain-segments":
+            message = f"unknown curve {self.arguments[0]!r}; known: chain-segments"
+            raise ValueError(message)
+        return frames.curve(
+            world_size=self.n,
+            nbytes=self.nbytes,
+            topology=self.machine,
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
+class _Box(SphinxDirective):
+    """A titled box with Markdown inside."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    title: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        """Return the box; the argument stands beside the title."""
+        self.assert_has_content()
+        box = BoxNode(kind=self.name, title=self.title, note=" ".join(self.arguments))
+        self.set_source_info(box)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
+class NcclBox(_Box):
+    """What a library really does: a statement with version, date and source."""
+
+    title = "What NCCL really does"
+
+    def run(self) -> list[nodes.Node]:
+        """Return the box, if it says what was read and when."""
+        if not re.search(r"v?\d+\.\d+.*\bread \d{4}-\d{2}", " ".join(self.arguments)):
+            message = "nccl: name version and date, as in {nccl} NCCL v2.30.7, read 2026-11"
+            raise self.error(message)
+        return super().run()
+
+
+class TakeawayBox(_Box):
+    """What to remember."""
+
+    title = "Takeaway"
+
+
+class EngineRole(SphinxRole):
+    """A number that the engine computes now."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the number as it stands in the text."""
+        try:
+            value = evaluate(self.text)
+        except NumberError as error:
+            raise AuthorError(_place(self, f"engine: {error}")) from error
+        return [nodes.inline(self.rawtext, value, classes=["ar-value"])], []
+
+
+class GivenRole(SphinxRole):
+    """A number that is given by definition."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the text, kept together with its unit."""
+        return [nodes.inline(self.rawtext, self.text, classes=["ar-value"])], []
+
+
+class ShowRole(SphinxRole):
+    """A phrase that sets a figure: {show}`after three steps <fig-ring?step=3>`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the phrase with the state it sets."""
+        found = _SHOW.fullmatch(self.text)
+        if found is None:
+            raise AuthorError(_place(self, f"show: {self.text!r}: write `words <figure?step=2>`"))
+        node = ShowNode(
+            self.rawtext,
+            found["words"],
+            figure=found["figure"],
+            state=found["state"],
+            place=_place(self, "show"),
+        )
+        return [node], []
+
+
+def _place(role: SphinxRole, message: str) -> str:
+    source, line = role.get_source_info(role.lineno)
+    page = role.env.doc2path(role.env.docname, base=False) if role.env.docname else source
+    return f"{page}:{line}: {message}"
+
+
+def allow_bars_in_tables(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Let `{engine}` be written in a table as elsewhere, though a bar there divides cells."""
+
+    def escape(role: re.Match[str]) -> str:
+        return _BAR.sub(r"\\|", role.group())
+
+    source[0] = "\n".join(
+        _ENGINE_IN_TABLE.sub(escape, line) if line.lstrip().startswith("|") else line
+        for line in source[0].split("\n")
+    )
+
+
+def check_references(app: Sphinx, doctree: nodes.document) -> None:
+    """Refuse two figures of one name, a phrase without its figure, and an unknown state."""
+    page = app.env.doc2path(app.env.docname, base=False)
+    figures: dict[str, str] = {}
+    for figure in doctree.findall(FigureNode):
+        if figure["name"] in figures:
+            message = f"{page}: two figures have the id {figure['name']}; rename one"
+            raise AuthorError(message)
+        figures[figure["name"]] = figure["element"]
+    for show in doctree.findall(ShowNode):
+        if show["figure"] not in figures:
+            known = ", ".join(figures) or "none"
+            message = f"{show['place']}: no figure {show['figure']!r} on this page; known: {known}"
+            raise AuthorError(message)
+        allowed = _STATE[figures[show["figure"]]]
+        for part in show["state"].split("&"):
+            name, _, value = part.partition("=")
+            if name not in allowed or not value:
+                message = (
+                    f"{show['place']}: {part!r} sets nothing in a {figures[show['figure']]}; "
+                    f"known: {', '.join(sorted(allowed))}"
+                )
+                raise AuthorError(message)
+
+
+class PlainFigures(SphinxPostTransform):
+    """Write figures and boxes as plain text where the output is not HTML."""
+
+    default_priority = 300
+
+    def run(self, **_kwargs: object) -> None:
+        """Replace what only a browser can show."""
+        if self.app.builder.format == "html":
+            return
+        for figure in list(self.document.findall(FigureNode)):
+            figure.replace_self(_plain_figure(figure))
+        for box in list(self.document.findall(BoxNode)):
+            title = f"{box['title']}: {box['note']}" if box["note"] else box["title"]
+            heading = nodes.paragraph("", "", nodes.strong("", title))
+            box.replace_self(nodes.block_quote("", heading, *box.children))
+        for show in list(self.document.findall(ShowNode)):
+            show.replace_self(nodes.inline("", show.astext()))
+
+
+def _plain_figure(figure: FigureNode) -> list[nodes.Node]:
+    data = figure["data"]
+    head = nodes.paragraph("", f"[{data['label']}] {data['title']}")
+    rows = [nodes.list_item("", nodes.paragraph("", text)) for text in _plain_rows(data)]
+    return [head, nodes.bullet_list("", *rows), *figure.children]
+
+
+def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
+    for lane in data.get("lanes", ()):
+        yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} us"
+    for point in data.get("points", ()):
+        yield f"{point['chunks']} segments: {point['seconds'] * 1e6:.5g} us"
+    for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
+        sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
+        yield f"step {number}: {sends}"
+
+
+def visit_figure(self: HTML5Translator, node: FigureNode) -> None:
+    """Write the element up to its caption."""
+    opening, _, closing = _figure_html(node).partition(_CAPTION)
+    self.body.append(opening)
+    node["closing"] = closing
+
+
+def depart_figure(self: HTML5Translator, node: FigureNode) -> None:
+    """Write what follows the caption."""
+    self.body.append(node["closing"] + "\n")
+
+
+def _figure_html(node: FigureNode) -> str:
+    element, data, name, gate = node["element"], node["data"], node["name"], node["predict"]
+    if element == "chunk-flow":
+        return flow_html(data, id=name, predict=gate, caption_html=_CAPTION)
+    if element == "chunk-race":
+        return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
+    return curve_html(data, id=name, caption_html=_CAPTION)
+
+
+def visit_box(self: HTML5Translator, node: BoxNode) -> None:
+    """Open a box with its title."""
+    note = f' <span class="ar-box-note">{self.encode(node["note"])}</span>' if node["note"] else ""
+    self.body.append(
+        f'<div class="ar-box ar-box-{node["kind"]}" role="note">'
+        f'<p class="ar-box-title">{self.encode(node["title"])}{note}</p>\n'
+    )
+
+
+def depart_box(self: HTML5Translator, _node: BoxNode) -> None:
+    """Close the box."""
+    self.body.append("</div>\n")
+
+
+def visit_show(self: HTML5Translator, node: ShowNode) -> None:
+    """Open a link that leads to the figure, and sets it where scripts run."""
+    target = self.attval(f"{node['figure']}?{node['state']}")
+    self.body.append(
+        f'<a class="ar-show" href="#{self.attval(node["figure"])}" data-show="{target}">'
+    )
+
+
+def depart_show(self: HTML5Translator, _node: ShowNode) -> None:
+    """Close the link."""
+    self.body.append("</a>")
+
+
+def visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    """Write an inline formula."""
+    self.body.append(_formula(node, display=False))
+    raise nodes.SkipNode
+
+
+def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    """Write a displayed formula, with its number if it has a label."""
+    self.body.append(self.starttag(node, "div", CLASS="ar-math"))
+    self.body.append(_formula(node, display=True))
+    if node.get("number"):
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, "Link to this equation")
+        self.body.append("</span>")
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def _formula(node: nodes.Element, *, display: bool) -> str:
+    try:
+        return mathml(node.astext().strip(), display=display)
+    except MathError as error:
+        message = f"{node.source}:{node.line or '?'}: {error}"
+        raise AuthorError(message) from error
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the vocabulary with Sphinx."""
+    app.add_node(FigureNode, html=(visit_figure, depart_figure))
+    app.add_node(BoxNode, html=(visit_box, depart_box))
+    app.add_node(ShowNode, html=(visit_show, depart_show))
+    for directive in (ChunkFlow, ChunkRace, ChunkCurve):
+        app.add_directive(directive.element, directive)
+    app.add_directive("nccl", NcclBox)
+    app.add_directive("takeaway", TakeawayBox)
+    app.add_role("engine", EngineRole())
+    app.add_role("given", GivenRole())
+    app.add_role("show", ShowRole())
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(visit_math, None), block_renderers=(visit_math_block, None)
+    )
+    app.add_post_transform(PlainFigures)
+    app.connect("source-read", allow_bars_in_tables)
+    app.connect("doctree-read", check_references)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,25 @@
+// @ts-check
+// The entry of a page: it defines the elements once, however often the script is loaded.
+
+import { ChunkCurve } from "./chunk-curve.js";
+import { ChunkFlow } from "./chunk-flow.js";
+import { ChunkQuiz } from "./chunk-quiz.js";
+import { ChunkRace } from "./chunk-race.js";
+import { onShow } from "./show.js";
+
+/** @type {[string, CustomElementConstructor][]} */
+const ELEMENTS = [
+  ["chunk-quiz", ChunkQuiz],
+  ["chunk-flow", ChunkFlow],
+  ["chunk-race", ChunkRace],
+  ["chunk-curve", ChunkCurve],
+];
+
+/** Define what this page does not know yet, and listen to its links. */
+export function start() {
+  if (customElements.get("chunk-flow")) return;
+  for (const [name, element] of ELEMENTS) customElements.define(name, element);
+  document.addEventListener("click", onShow);
+}
+
+start();

@@ -1,0 +1,257 @@
+"""The numbers in the text: an expression over the engine, and how its value is written.
+
+`{engine}`cost("broadcast", "binomial", n=6, S=48e6).seconds | us`` is evaluated when the book is
+built. An unknown name, a wrong argument or a value that its format cannot show is an error, so a
+sentence cannot disagree with the engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from allranks.algorithms import build
+from allranks.cost import LOCKSTEP, Cost, best_num_chunks, bytes_per_rank
+from allranks.cost import cost as cost_of
+from allranks.cost import lower_bound as bound_of
+from allranks.cost import price as price_of
+from allranks.errors import CollectiveError
+from allranks.schedule import Schedule
+from allranks.topology import Topology
+
+NO_BREAK = "\u00a0"
+LARGEST_S = 1e12
+GROUPED = 10_000
+
+
+class NumberError(ValueError):
+    """A number of the text cannot be computed or cannot be written as asked."""
+
+
+def evaluate(text: str) -> str:
+    """Return what stands in the text for `expression | format`.
+
+    Raises:
+        NumberError: no format, an unknown one, an expression that fails, or a value that does not
+            suit the format; the message names the expression.
+
+    >>> evaluate('steps("broadcast", "binomial", n=6) | int')
+    '3'
+    >>> evaluate('cost("broadcast", "chain", n=6, S=48e6, chunks=44).seconds | us')
+    '2286.5\\xa0µs'
+    """
+    expression, bar, name = text.rpartition("|")
+    expression, name = expression.strip(), name.strip()
+    if not bar or name not in FORMATS:
+        message = f"{text!r}: end with a format, one of {', '.join(FORMATS)}, as in `... | us`"
+        raise NumberError(message)
+    try:
+        # The expression is part of the book's own source, as its code cells are.
+        value = eval(expression, {"__builtins__": {}, **NAMES})  # noqa: S307
+    except (ArithmeticError, AttributeError, LookupError, NameError, SyntaxError) as error:
+        message = f"{expression!r}: {type(error).__name__}: {error}"
+        raise NumberError(message) from error
+    except (CollectiveError, TypeError, ValueError) as error:
+        message = f"{expression!r}: {error}"
+        raise NumberError(message) from error
+    if name == "text":
+        return str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        message = f"{expression!r}: is {value!r}, which is no finite number; write `| text`"
+        raise NumberError(message)
+    return FORMATS[name](value)
+
+
+def schedule(
+    collective: str, algorithm: str, *, n: int, root: int | None = None, chunks: int | None = None
+) -> Schedule:
+    """Return the schedule that the other functions price."""
+    return build(collective, algorithm, world_size=n, root=root, num_chunks=chunks)
+
+
+def cost(  # noqa: PLR0913 - what a price depends on
+    collective: str,
+    algorithm: str,
+    *,
+    n: int,
+    S: float,  # noqa: N803 - the book's symbol
+    root: int | None = None,
+    chunks: int | None = None,
+    machine: str = "bench",
+    clock: str = LOCKSTEP,
+) -> Cost:
+    """Return the cost of S bytes on n ranks of a house machine."""
+    made = schedule(collective, algorithm, n=n, root=root, chunks=chunks)
+    return cost_of(made, nbytes=S, topology=Topology.preset(machine, n), clock=clock)
+
+
+def price(  # noqa: PLR0913 - what a price depends on
+    collective: str,
+    algorithm: str,
+    *,
+    n: int,
+    S: float,  # noqa: N803 - the book's symbol
+    root: int | None = None,
+    chunks: int | None = None,
+    machine: str = "bench",
+) -> Cost:
+    """Return the same as `cost` by the closed form, for any n."""
+    return price_of(
+        collective,
+        algorithm,
+        world_size=n,
+        nbytes=S,
+        root=root,
+        num_chunks=chunks,
+        topology=Topology.preset(machine, n),
+    )
+
+
+def steps(collective: str, algorithm: str, *, n: int, chunks: int | None = None) -> int:
+    """Return the number of steps of a schedule."""
+    return len(schedule(collective, algorithm, n=n, chunks=chunks).steps)
+
+
+def bytes_out(  # noqa: PLR0913 - what the bytes depend on
+    collective: str,
+    algorithm: str,
+    *,
+    n: int,
+    S: float,  # noqa: N803 - the book's symbol
+    rank: int | str,
+    root: int | None = None,
+    chunks: int | None = None,
+) -> float:
+    """Return the bytes that one rank sends, or with rank="busiest" the most that any sends."""
+    made = schedule(collective, algorithm, n=n, root=root, chunks=chunks)
+    sent = [traffic.sent for traffic in bytes_per_rank(made, S)[:n]]
+    if rank == "busiest":
+        return max(sent)
+    if not isinstance(rank, int) or not 0 <= rank < n:
+        message = f'rank is {rank!r}; give 0 to {n - 1} or "busiest"'
+        raise ValueError(message)
+    return sent[rank]
+
+
+def lower_bound(collective: str, *, n: int, S: float, machine: str = "bench") -> float:  # noqa: N803
+    """Return the seconds that no schedule of sends and receives can beat."""
+    return bound_of(collective, n, S, Topology.preset(machine, n))
+
+
+def machine(name: str) -> Topology:
+    """Return a house machine: its alpha, beta, bandwidth."""
+    return Topology.preset(name, 1)
+
+
+def best_k(n: int, S: float, machine: str = "bench") -> int:  # noqa: N803 - the book's symbol
+    """Return the number of segments with which a chain of n ranks is fastest."""
+    made = Topology.preset(machine, n)
+    return best_num_chunks(n, S, made.alpha, made.beta)
+
+
+def crossover(  # noqa: PLR0913 - what the border depends on
+    collective: str,
+    first: str,
+    second: str,
+    *,
+    n: int,
+    machine: str = "bench",
+    above: float = 1.0,
+) -> float:
+    """Return the smallest S above `above` from which `second` is faster than `first`.
+
+    A chain takes its best number of segments at every size.
+
+    Raises:
+        ValueError: `second` does not overtake `first` between `above` and a terabyte.
+    """
+
+    def lead(nbytes: float) -> float:
+        return _fastest(collective, second, n, nbytes, machine) - _fastest(
+            collective, first, n, nbytes, machine
+        )
+
+    low = above
+    for high in _sizes(above):
+        if lead(low) >= 0 > lead(high):
+            return _border(lead, low, high)
+        low = high
+    message = f"{second} never overtakes {first} above {above:g} bytes on {n} ranks"
+    raise ValueError(message)
+
+
+def _fastest(collective: str, algorithm: str, n: int, nbytes: float, name: str) -> float:
+    chunks = best_k(n, nbytes, name) if algorithm == "chain" else None
+    return price(collective, algorithm, n=n, S=nbytes, chunks=chunks, machine=name).seconds
+
+
+def _sizes(above: float) -> Iterator[float]:
+    size = above
+    while size < LARGEST_S:
+        size *= 2 ** (1 / 4)
+        yield size
+
+
+def _border(lead: Callable[[float], float], low: float, high: float) -> float:
+    """Halve the interval until its ends agree in ten digits."""
+    while high - low > 1e-10 * high:
+        middle = (low + high) / 2
+        if lead(middle) >= 0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _digits(value: float, most: int = 5) -> str:
+    """Return up to five significant digits, without trailing zeros, grouped from 10,000 on."""
+    rounded = float(f"{value:.{most}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= GROUPED else f"{rounded:.12g}"
+
+
+def _in(unit: str, size: float) -> Callable[[float], str]:
+    return lambda value: f"{_digits(value / size)}{NO_BREAK}{unit}"
+
+
+def _whole(value: float) -> str:
+    if abs(value - round(value)) > 1e-9 * max(1, abs(value)):
+        message = f"{value!r} is not a whole number; write `| f1`"
+        raise NumberError(message)
+    return f"{round(value):,}" if abs(value) >= GROUPED else str(round(value))
+
+
+FORMATS: dict[str, Callable[[float], str]] = {
+    "us": _in("µs", 1e-6),
+    "ms": _in("ms", 1e-3),
+    "s": _in("s", 1),
+    "MB": _in("MB", 1e6),
+    "KB": _in("kB", 1e3),
+    "B": lambda value: f"{_whole(value)}{NO_BREAK}B",
+    "GBps": _in("GB/s", 1e9),
+    "int": _whole,
+    "f1": lambda value: f"{value:.1f}",
+    "f2": lambda value: f"{value:.2f}",
+    "pct": lambda value: f"{_digits(100 * value, 3)}{NO_BREAK}%",
+    "x": lambda value: f"{_digits(value, 3)}×",
+    "text": str,
+}
+
+NAMES: dict[str, Any] = {
+    "best_k": best_k,
+    "bytes_out": bytes_out,
+    "cost": cost,
+    "crossover": crossover,
+    "lower_bound": lower_bound,
+    "machine": machine,
+    "price": price,
+    "schedule": schedule,
+    "steps": steps,
+    "abs": abs,
+    "len": len,
+    "max": max,
+    "min": min,
+    "round": round,
+    "sum": sum,
+    **{name: getattr(math, name) for name in ("ceil", "exp", "floor", "log", "log2", "pi", "sqrt")},
+}

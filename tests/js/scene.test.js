@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { build } from "../../src/allranks/view/static/algorithms.js";
+import { describe as describeCurve } from "../../src/allranks/view/static/curve.js";
+import { layout, tracks } from "../../src/allranks/view/static/layout.js";
+import { lanes, result, winners } from "../../src/allranks/view/static/race.js";
+import {
+  homes, makeScene, partsText, readOuts, rebuild, sentence, stateAt, stopAt, titleOf, travelling, upcoming, vectorText, verdict,
+} from "../../src/allranks/view/static/scene.js";
+import { parseShow } from "../../src/allranks/view/static/show.js";
+
+const BENCH = { alpha: 4e-6, bandwidth: 25e9, gamma: 0, ports: 1, in_flight: 1 };
+
+function flow(collective, algorithm, n, more = {}) {
+  const { chunks, root, ...rest } = more;
+  const schedule = build(collective, algorithm, { n, chunks, root });
+  assert.ok(schedule);
+  return {
+    format: "allranks.flow/1", title: titleOf(schedule), label: "SIMULATED", schedule, nbytes: 48e6, machine: "bench",
+    machines: { bench: BENCH, slow: { ...BENCH, alpha: 1e-3 } }, clock: "lockstep", elements: null, records: null, measured: "", error: null, controls: {}, ...rest,
+  };
+}
+
+const ring = flow("all_reduce", "ring", 4);
+
+test("a ring all-reduce on four ranks stops after each of its six steps", () => {
+  const scene = makeScene(ring);
+  assert.equal(scene.stops.length, 7);
+  assert.equal(stopAt(scene, 0), 0);
+  assert.equal(stopAt(scene, scene.total), 6);
+  assert.equal(stopAt(scene, (scene.stops[3] ?? 0) * 0.999), 2);
+});
+
+test("half way through a step its transfers travel and nothing has changed hands", () => {
+  const scene = makeScene(ring, "steps");
+  assert.equal(travelling(scene, 2.5).length, 4);
+  assert.ok(travelling(scene, 2.5).every(({ progress }) => Math.abs(progress - 0.5) < 1e-9));
+  assert.deepEqual(stateAt(scene, 2.5), stateAt(scene, 2));
+  assert.equal(travelling(scene, 2).length, 0);
+  assert.deepEqual(upcoming(scene, 2).map((move) => move.step), [2, 2, 2, 2]);
+});
+
+test("every clock ends in the same state", () => {
+  for (const clock of ["steps", "lockstep", "data_driven"]) {
+    const scene = makeScene(ring, clock);
+    assert.equal(verdict(scene), "Finished: every promised chunk is in place, each part once.");
+  }
+});
+
+test("a cell says its vector element by element, with letters and indices", () => {
+  const scene = makeScene(ring);
+  const state = stateAt(scene, scene.total);
+  assert.equal(vectorText(state[0]?.[1] ?? [], scene.elements[1] ?? { start: 0, length: 0 }), "a2+b2+c2+d2, a3+b3+c3+d3");
+  assert.equal(vectorText([2, 1], { start: 0, length: 2 }), "2·a0+b0, 2·a1+b1");
+  assert.equal(vectorText([1], { start: 0, length: 8 }), "a0, a1, … a7");
+  assert.equal(vectorText([0, 0], { start: 0, length: 2 }), "nothing");
+  assert.equal(partsText([2, 0, 1]), "2a+c");
+});
+
+test("figures have at least two elements for every rank and chunk", () => {
+  for (const [collective, algorithm] of [["broadcast", "chain"], ["all_reduce", "ring"], ["reduce", "flat"]]) {
+    for (let n = 1; n <= 8; n += 1) {
+      const scene = makeScene(flow(collective, algorithm, n));
+      assert.ok(scene.elements.every((span) => span.length >= 2), `${collective} ${n}`);
+    }
+  }
+});
+
+test("a double count and a missing part are told, never hidden", () => {
+  const steps = ring.schedule.steps.map((step) => step.map((t) => [...t]));
+  steps[3][0][3] = "reduce";
+  const broken = { ...ring, schedule: { ...ring.schedule, algorithm: "custom", steps } };
+  const scene = makeScene(broken);
+  assert.match(verdict(scene), /more than once/);
+  assert.match(sentence(scene, scene.total), /The promise is broken/);
+  const short = { ...ring, schedule: { ...ring.schedule, steps: ring.schedule.steps.slice(0, 4) } };
+  assert.match(verdict(makeScene(short)), /lacks/);
+});
+
+test("the sentence names the step, the ranks, the chunk and what the receiver did", () => {
+  const scene = makeScene(ring);
+  assert.match(sentence(scene, 0), /^Nothing has moved yet\. In step 0, rank 0, rank 1, rank 2 and rank 3 send 4 chunks at once\./);
+  const said = sentence(scene, scene.stops[1] ?? 0);
+  assert.match(said, /^1 of 6 steps done\. In step 0, rank 0 sent chunk 3 to rank 1, which added it \(now a\+b\)/);
+  assert.match(sentence(makeScene(flow("all_reduce", "ring", 1)), 0), /One rank/);
+});
+
+test("the read-outs count bytes and messages that have arrived", () => {
+  const scene = makeScene(flow("broadcast", "flat", 6));
+  const half = readOuts(scene, scene.stops[3] ?? 0);
+  assert.equal(half.sent, "144 MB");
+  assert.equal(half.busiest, "rank 0");
+  assert.equal(half.messages, "3 of 5");
+  assert.equal(half.kept, "4 of 6");
+  assert.equal(readOuts(scene, 0).whole, "9620 us");
+  assert.equal(readOuts(scene, 0).bound, "4.98 times the lower bound");
+  assert.equal(readOuts(makeScene(flow("all_reduce", "sharp", 4)), 0).bound, "");
+});
+
+test("a measured trace plays at its own times and offers no other clock than steps", () => {
+  const records = ring.schedule.steps.flatMap((step, number) => step.map((t, i) => [number, ...t, number * 1e-3 + i * 1e-5, number * 1e-3 + 5e-4 + i * 1e-5, 16, "shm", "cpu"]));
+  const measured = { ...ring, label: "MEASURED: CPU processes", clock: "measured", records };
+  const scene = makeScene(measured);
+  assert.equal(scene.clock, "measured");
+  assert.equal(scene.total, records.at(-1)?.[6]);
+  assert.equal(verdict(scene), "Finished: every promised chunk is in place, each part once.");
+  assert.equal(makeScene(measured, "data_driven").clock, "measured");
+  assert.equal(rebuild(measured, { n: 5 }), null);
+  assert.equal(readOuts(scene, 0).bound, "");
+});
+
+test("other numbers make another schedule of the same collective; nonsense makes none", () => {
+  const next = rebuild(flow("broadcast", "binomial", 6), { algorithm: "chain", chunks: 4, n: 5, root: 9 });
+  assert.equal(next?.title, "Chain broadcast on 5 ranks, root 4, 4 chunks");
+  assert.equal(rebuild(ring, { algorithm: "no_such" }), null);
+  assert.equal(rebuild(ring, { machine: "toString" }), null);
+  assert.equal(rebuild(ring, { machine: "slow" })?.machine, "slow");
+});
+
+test("a chunk has a home where the contract wants it on one rank alone", () => {
+  assert.deepEqual(homes(flow("reduce_scatter", "ring", 3).schedule), [0, 1, 2]);
+  assert.deepEqual(homes(flow("reduce", "flat", 3, { root: 2 }).schedule), [2]);
+  assert.deepEqual(homes(ring.schedule), [null, null, null, null]);
+});
+
+test("the drawing fits wide and narrow rooms, and puts the lanes below where it must", () => {
+  const scene = makeScene(ring);
+  assert.equal(layout(scene, 950).stacked, false);
+  assert.ok(layout(scene, 950).width <= 950);
+  assert.equal(layout(scene, 346).stacked, true);
+  assert.ok(layout(scene, 346).width <= 346);
+  assert.ok(layout(scene, 950).indices);
+});
+
+test("messages that overlap at a switch get tracks of their own", () => {
+  const scene = makeScene(flow("all_reduce", "sharp", 4));
+  const into = tracks(scene.messages, "dst");
+  const atSwitch = scene.messages.filter((message) => message.dst === 4).map((message) => into.get(message));
+  assert.deepEqual(atSwitch.map((place) => place?.track).sort(), [0, 1, 2, 3]);
+  assert.ok(atSwitch.every((place) => place?.tracks === 4));
+  assert.ok([...tracks(makeScene(ring).messages, "src").values()].every((place) => place.tracks === 1));
+});
+
+const race = {
+  format: "allranks.race/1", title: "", label: "SIMULATED", collective: "broadcast", n: 6, root: 0, nbytes: 48e6, machine: "bench", machines: { bench: BENCH }, count: "time", controls: {},
+  entrants: [["flat", 1, false], ["chain", 1, false], ["binomial", 1, false], ["chain", "auto", true], ["scatter_all_gather", 1, false]].map(([algorithm, chunks, piped]) => ({ algorithm, chunks, piped })),
+};
+
+test("the race has other winners for steps, for 48 MB, for 1 MB and for 3 kB", () => {
+  const first = (change) => winners(lanes({ ...race, ...change })).map((lane) => lane.title);
+  assert.deepEqual(first({}), ["chain, 44 chunks"]);
+  assert.deepEqual(first({ nbytes: 1e6 }), ["scatter + all-gather"]);
+  assert.deepEqual(first({ nbytes: 3000 }), ["binomial"]);
+  assert.deepEqual(first({ count: "steps" }), ["binomial"]);
+  assert.match(result(race, lanes(race)), /chain, 44 chunks wins with 2287 us \(6 ranks, S = 48 MB\)\. Next is scatter \+ all-gather, 1\.41 times as long/);
+});
+
+test("equal times finish together", () => {
+  const tie = { ...race, entrants: race.entrants.slice(0, 2) };
+  assert.match(result(tie, lanes(tie)), /flat and chain finish together/);
+});
+
+test("the curve tells its minimum in words", () => {
+  const curve = { format: "", title: "", label: "SIMULATED", collective: "broadcast", n: 6, nbytes: 48e6, machine: "bench", costs: BENCH, controls: {} };
+  assert.match(describeCurve(curve), /best number of chunks is 44: 2287 us, against 9620 us in one piece/);
+});
+
+test("a link names a figure and its state", () => {
+  const { id, state } = parseShow("fig-ring?step=2&n=6");
+  assert.equal(id, "fig-ring");
+  assert.equal(state.get("step"), "2");
+  assert.equal(parseShow("fig-k").id, "fig-k");
+});
