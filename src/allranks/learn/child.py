@@ -1,0 +1,444 @@
+"""The program that runs inside the learner's process: call the function, report plain data.
+
+Run as a script by `learn.process`, in an empty folder, with a request file and a pipe. Nothing that
+it says is believed: the parent reads rows of numbers and judges them itself. No security is claimed
+here; the limits and refusals below catch accidents (endless loops, floods, a fork too many), and a
+class's server puts a real sandbox around the same process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import operator
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any, NoReturn
+
+PUBLIC = ("Op", "Rank", "Step", "Transfer")
+REFUSED = "an exercise starts no process and opens no connection; remove the call of {}"
+PROCESS_EVENTS = frozenset(
+    {
+        "os.exec",
+        "os.fork",
+        "os.forkpty",
+        "os.kill",
+        "os.killpg",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "pty.spawn",
+        "socket.bind",
+        "socket.connect",
+        "subprocess.Popen",
+    }
+)
+MAX_INT = 2**53
+TEXT_LIMIT = 500
+FIELDS = ("src", "dst", "chunk", "op")
+
+
+class ComplaintError(Exception):
+    """What the learner's function returned is not a schedule; says which step and what to do."""
+
+    def __init__(self, message: str, kind: str = "format", **facts: int | None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.facts = facts
+
+
+def main() -> NoReturn:
+    """Serve one request and leave, whatever the learner's code has done to this process."""
+    leave, write = os._exit, os.write
+    with Path(sys.argv[1]).open(encoding="utf-8") as file:
+        request = json.load(file)
+    reply = _reply_to(int(sys.argv[2]), write)
+    engine = _engine()
+    _isolate(engine, library=request["library"])
+    limit_resources(request["limits"])
+    sys.addaudithook(_refuse)
+    reply({"event": "ready"})
+    try:
+        _serve(request, reply, engine)
+        reply({"event": "done"})
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _flush(stream)
+        leave(0)
+
+
+def _reply_to(channel: int, write: Callable[[int, Any], int]) -> Callable[[object], None]:
+    dumps = json.dumps
+
+    def reply(event: object) -> None:
+        text = dumps(event, separators=(",", ":")).encode()
+        rest = memoryview(len(text).to_bytes(4, "big") + text)
+        while rest:
+            rest = rest[write(channel, rest) :]
+
+    return reply
+
+
+def _flush(stream: Any) -> None:  # noqa: ANN401 - the learner may have replaced it by anything
+    # nothing may stop the process from leaving
+    with contextlib.suppress(BaseException):
+        stream.flush()
+
+
+def _engine() -> types.SimpleNamespace:
+    """Import what the learner may use from the course's own package, wherever that lies."""
+    home = str(Path(__file__).resolve().parents[2])
+    sys.path.insert(0, home)
+    from allranks import errors  # noqa: PLC0415 - only now on the path
+    from allranks.program import Rank, trace_program  # noqa: PLC0415
+    from allranks.schedule import Op, Step, Transfer  # noqa: PLC0415
+
+    sys.path.remove(home)
+    return types.SimpleNamespace(
+        Op=Op, Rank=Rank, Step=Step, Transfer=Transfer, trace_program=trace_program, errors=errors
+    )
+
+
+class _WriteItYourself:
+    """Answers every import below `allranks`, except those of the course's own gates."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        if name.partition(".")[0] == "allranks":
+            message = _only_public(name)
+            raise ModuleNotFoundError(message, name=name)
+        return None
+
+
+def _only_public(name: str) -> str:
+    return (
+        f"{name}: write it yourself. In an exercise `allranks` holds Transfer, Op, Rank and Step "
+        "(from allranks import Op, Transfer)"
+    )
+
+
+def _isolate(engine: types.SimpleNamespace, *, library: bool) -> None:
+    """Leave only the public names of `allranks` importable, unless a gate runs a solution."""
+    if library:
+        sys.path.append(str(Path(__file__).resolve().parents[2]))
+        return
+    for name in [name for name in sys.modules if name.partition(".")[0] == "allranks"]:
+        del sys.modules[name]
+    face = types.ModuleType("allranks", "What an exercise may use: Transfer, Op, Rank and Step.")
+    face.__path__ = []
+    for name in PUBLIC:
+        setattr(face, name, getattr(engine, name))
+
+    def missing(name: str) -> NoReturn:
+        raise AttributeError(_only_public(f"allranks.{name}"))
+
+    face.__dict__["__getattr__"] = missing
+    face.__dict__["__all__"] = list(PUBLIC)
+    sys.modules["allranks"] = face
+    sys.meta_path.insert(0, _WriteItYourself)
+
+
+def _refuse(event: str, _arguments: object) -> None:
+    if event in PROCESS_EVENTS:
+        raise PermissionError(REFUSED.format(event))
+
+
+def limit_resources(limits: Mapping[str, int]) -> None:
+    """Bound memory, computing time, files and processes; a limit the system lacks is left out."""
+    import resource  # noqa: PLC0415 - Unix only, like the whole process
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(used.ru_utime + used.ru_stime + limits["cpu_seconds"]) + 1
+    bounds = {
+        resource.RLIMIT_CPU: (seconds, seconds + 2),
+        resource.RLIMIT_AS: (limits["memory_bytes"],) * 2,
+        resource.RLIMIT_FSIZE: (limits["file_bytes"],) * 2,
+        resource.RLIMIT_NOFILE: (64, 64),
+        resource.RLIMIT_CORE: (0, 0),
+    }
+    tasks = _tasks_of_this_user()
+    if tasks is not None:
+        # the limit counts everything that this user runs, so leave room above what runs now
+        bounds[resource.RLIMIT_NPROC] = (tasks + limits["processes"],) * 2
+    for which, (soft, hard) in bounds.items():
+        _, ceiling = resource.getrlimit(which)
+        if ceiling != resource.RLIM_INFINITY:
+            soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
+        try:
+            resource.setrlimit(which, (soft, hard))
+        except (OSError, ValueError):
+            continue  # macOS, for one, refuses RLIMIT_AS; the clock still ends the process
+
+
+def _tasks_of_this_user() -> int | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    total = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if entry.stat().st_uid == os.getuid():
+                    total += sum(1 for _ in Path(entry.path, "task").iterdir())
+            except OSError:
+                continue  # it ended while we looked
+    return total
+
+
+def _serve(
+    request: Mapping[str, Any], reply: Callable[[object], None], engine: types.SimpleNamespace
+) -> None:
+    filename = request["filename"]
+    number: int | None = None
+    try:
+        function = _load(request, reply)
+        if function is None:
+            return
+        form = _form(function)
+        reply({"event": "loaded", "form": form})
+        for number, case in enumerate(request["cases"]):
+            answer = _answer(function, form, request, case, engine)
+            reply({"event": "case", "case": number, "answer": answer})
+    except ComplaintError as complaint:
+        reply(
+            {
+                "event": "complaint",
+                "case": number,
+                "kind": complaint.kind,
+                "message": str(complaint),
+                **complaint.facts,
+            }
+        )
+    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are answers too
+        reply({"event": "raised", "case": number, **describe(error, filename)})
+
+
+def _load(request: Mapping[str, Any], reply: Callable[[object], None]) -> Callable[..., Any] | None:
+    """Run the file as a fresh module; return its entry, or None after saying that it has none."""
+    source, filename = request["source"], request["filename"]
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    module = types.ModuleType("answer")
+    module.__file__ = filename
+    sys.modules["answer"] = module  # dataclasses look their module up
+    exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+    for name in request["entry"]:
+        function = module.__dict__.get(name)
+        if callable(function):
+            return function  # type: ignore[no-any-return]
+    defined = [
+        name
+        for name, value in module.__dict__.items()
+        if isinstance(value, types.FunctionType) and value.__module__ == "answer"
+    ]
+    reply({"event": "no_entry", "defined": defined[:8]})
+    return None
+
+
+def _form(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the function's parameters, in order."""
+    import inspect  # noqa: PLC0415 - a fresh process starts faster without it
+
+    return list(inspect.signature(function).parameters)
+
+
+def _answer(
+    function: Callable[..., Any],
+    parameters: list[str],
+    request: Mapping[str, Any],
+    case: Mapping[str, Any],
+    engine: types.SimpleNamespace,
+) -> object:
+    if request["kind"] == "value":
+        return plain(function(*case["values"]))
+    first = parameters[0] if parameters else None
+    arguments: dict[str, int] = case["arguments"]
+    if first == "rank":
+        extra = {name: value for name, value in arguments.items() if name in parameters[1:]}
+        steps = _traced(lambda rank: function(rank, **extra), request, case, engine)
+        return list(_rows(steps, request["limits"]))
+    if first != "world_size":
+        seen = "it has no parameter" if first is None else f"it is called {first!r}"
+        message = (
+            f"{request['entry'][0]}: the first parameter decides what you wrote, and {seen}; call "
+            "it world_size (a generator of steps) or rank (a program that every rank runs)"
+        )
+        raise ComplaintError(message)
+    if set(arguments) <= set(parameters):
+        result = function(case["world_size"], **arguments)
+    else:
+        result = function(case["world_size"], *arguments.values())
+    return list(_rows(result, request["limits"]))
+
+
+def _traced(
+    program: Callable[[Any], Any],
+    request: Mapping[str, Any],
+    case: Mapping[str, Any],
+    engine: types.SimpleNamespace,
+) -> object:
+    """Return the steps of a rank program; what the program itself raised comes out as it was."""
+    try:
+        return engine.trace_program(
+            program,
+            collective=request["collective"],
+            world_size=case["world_size"],
+            root=case["root"],
+            num_chunks=case["num_chunks"],
+        ).steps
+    except engine.errors.RankFailed as error:
+        raise error.__cause__ or error from None
+    except engine.errors.CollectiveError as error:
+        facts = {
+            name: getattr(error, name) for name in ("step", "src", "dst", "chunk", "rank", "peer")
+        }
+        raise ComplaintError(error.message, error.kind, **facts) from error
+
+
+def _rows(result: object, limits: Mapping[str, int]) -> Iterator[list[list[Any]]]:
+    """Yield the steps as rows [src, dst, chunk, op], and stop an endless schedule."""
+    if result is None:
+        message = "the function returned nothing; yield steps, or return a list of steps"
+        raise ComplaintError(message)
+    transfers = 0
+    for number, step in enumerate(_iterate(result, "the function returned", "a list of steps")):
+        if number >= limits["steps"]:
+            message = f"more than {limits['steps']} steps; does the loop ever end?"
+            raise ComplaintError(message, "endless", step=number)
+        if _is_one_transfer(step):
+            message = (
+                f"step {number} is a single transfer; a step is a list of transfers that happen "
+                "together: yield [Transfer(...)]"
+            )
+            raise ComplaintError(message, step=number)
+        rows = []
+        for index, item in enumerate(_iterate(step, f"step {number} is", "a list of transfers")):
+            transfers += 1
+            if transfers > limits["transfers"]:
+                message = f"more than {limits['transfers']} transfers; does the loop ever end?"
+                raise ComplaintError(message, "endless", step=number)
+            rows.append(_row(item, number, index))
+        yield rows
+
+
+def _iterate(value: object, where: str, what: str) -> Iterator[object]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        message = f"{where} {_show(value)}; it must be {what}"
+        raise ComplaintError(message)
+    return iter(value)
+
+
+def _is_one_transfer(step: object) -> bool:
+    if isinstance(step, tuple | list):
+        return len(step) == len(FIELDS) and all(_whole(value) is not None for value in step[:3])
+    return all(hasattr(step, name) for name in FIELDS)
+
+
+def _row(item: object, step: int, index: int) -> list[Any]:
+    where = f"step {step}, transfer {index}"
+    if isinstance(item, Mapping):
+        values = [item.get(name) for name in FIELDS]
+    elif all(hasattr(item, name) for name in FIELDS):
+        values = [getattr(item, name) for name in FIELDS]
+    elif isinstance(item, tuple | list) and len(item) == len(FIELDS):
+        values = list(item)
+    else:
+        message = f"{where} is {_show(item)}; write Transfer(src, dst, chunk, op)"
+        raise ComplaintError(message, step=step)
+    numbers = [
+        _number(value, where, name, step) for value, name in zip(values, FIELDS, strict=False)
+    ]
+    return [*numbers[:3], _op(values[3], where, step)]
+
+
+def _number(value: object, where: str, name: str, step: int) -> int | None:
+    if name == "op":
+        return None
+    number = _whole(value)
+    if number is None or not -MAX_INT < number < MAX_INT:
+        advice = "; divide with //" if isinstance(value, float) else ""
+        message = f"{where}: {name} is {_show(value)}; it must be a whole number{advice}"
+        raise ComplaintError(message, step=step)
+    return number
+
+
+def _whole(value: object) -> int | None:
+    """Return an int for an int or a NumPy integer, None for anything else (True, 2.0, "2")."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return None
+    try:
+        return int.__add__(operator.index(value), 0)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _op(value: object, where: str, step: int) -> str:
+    name = getattr(value, "value", value)
+    if isinstance(name, str) and name.lower() in ("copy", "reduce"):
+        return name.lower()
+    message = f"{where}: op is {_show(value)}; it must be Op.COPY or Op.REDUCE"
+    raise ComplaintError(message, step=step)
+
+
+def plain(value: object) -> object:
+    """Return a number as JSON can carry it: ints exactly, NumPy scalars as what they hold.
+
+    Raises:
+        ComplaintError: it is no number.
+    """
+    number = _whole(value)
+    if number is not None and -MAX_INT < number < MAX_INT:
+        return number
+    if isinstance(value, float):
+        return float.__add__(value, 0.0)
+    for convert in ("item", "__float__"):
+        method = getattr(value, convert, None)
+        if callable(method) and not isinstance(value, bool | str):
+            result = method()
+            if type(result) in (int, float):
+                return result
+    message = f"the function returned {_show(value)}; it must return a number"
+    raise ComplaintError(message)
+
+
+def _show(value: object) -> str:
+    try:
+        text = repr(value)
+    except BaseException:  # noqa: BLE001 - a learner's __repr__ may do anything
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."  # noqa: PLR2004
+
+
+def describe(error: BaseException, filename: str) -> dict[str, Any]:
+    """Return what was raised, and the last line of the learner's file that was running."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 - a learner's __str__ may do anything
+        text = ""
+    line, code = None, ""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        line, text = error.lineno, error.msg
+    else:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == filename:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+    if line is not None:
+        code = linecache.getline(filename, line).strip()
+    return {
+        "type": type(error).__name__,
+        "family": [cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"],
+        "text": text[:TEXT_LIMIT],
+        "line": line,
+        "code": code[:TEXT_LIMIT],
+        "module": str(getattr(error, "name", ""))[:80],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The misconceptions the course knows by name, each with the sentence that answers it.
+
+Every wrong option of a quiz and every known wrong solution belongs to one id. The sentence here is
+true without numbers; an item adds those of its own instance.
+"""
+
+from __future__ import annotations
+
+from allranks.errors import unknown_name
+
+MISCONCEPTIONS: dict[str, str] = {
+    # used everywhere
+    "M-STEPS-NOT-TIME": (
+        "Fewer steps are not always less time: a step lasts alpha + beta times the bytes through "
+        "its busiest port."
+    ),
+    "M-COUNT-N": "A rank already has its own part; only n - 1 parts are missing.",
+    "M-FLOOR-LG": (
+        "Doublings have to reach all n ranks, so a started doubling counts as a whole one."
+    ),
+    "M-BITS-BYTES": "Links are sold in Gb/s, data are counted in bytes: the factor is 8.",
+    "M-GIB": "1 GB is 10^9 bytes, 1 GiB is 2^30: the factor is 1.074.",
+    "M-DUPLEX": "Bandwidth is given per direction; adding both directions doubles it.",
+    "M-NO-ALPHA": "Every message pays alpha, however short it is.",
+    "M-ALL-ALPHA": "Every byte pays beta; only tiny messages cost alpha alone.",
+    "M-S-PER-RANK": "S is the whole vector; each rank contributes S/n.",
+    "M-TOTAL-VS-BUSIEST": (
+        "The total over all ranks is no time: transfers of different ranks run side by side, and "
+        "the busiest rank decides."
+    ),
+    "M-BARRIER": (
+        "Only data dependence orders ranks: a rank may return while others still wait for data."
+    ),
+    "M-ONLY-SENDER-CALLS": (
+        "All ranks call the collective, with the same operation, size, type and order; else it "
+        "hangs or corrupts data."
+    ),
+    "M-SCALAR": "A collective works element by element: the result is a vector, not one number.",
+    # chapter 00
+    "M-CPU-IS-GPU": "Steps and bytes carry over from CPU processes to GPUs; seconds do not.",
+    "M-NCCL-IS-COLLECTIVES": (
+        "Collectives are operations; NCCL, the NVIDIA Collective Communications Library, is one "
+        "implementation of them."
+    ),
+    "M-ALLREDUCE-CONCAT": (
+        "All-reduce adds and its size stays S; all-gather collects and grows n-fold."
+    ),
+    "M-REDUCE-ONE-RANK": "Reduce leaves the sum on one rank; all-reduce leaves it on every rank.",
+    "M-DOUBLE-COUNT": "A part that is added to a sum which contains it already is counted twice.",
+    "M-SWAP-IS-SUM": "COPY replaces what the receiver holds; only REDUCE adds to it.",
+    "M-SEQUENTIAL-STEP": (
+        "Every send reads the state before the step, so nothing moves on within it."
+    ),
+    "M-HALF-WAY": (
+        "A ring all-reduce is a reduce-scatter and then an all-gather: both take n - 1 steps and "
+        "move (n - 1)/n S out of every rank."
+    ),
+    "M-WHERE-NOTICED": (
+        "The step in which a fault is noticed is not always the one in which it entered; the first "
+        "wrong event is where to look."
+    ),
+    # chapter 03
+    "M-SCATTER-IS-BROADCAST": (
+        "Scatter gives part r to rank r; broadcast gives everything to everybody."
+    ),
+    "M-ONE-AT-A-TIME": (
+        "Every rank that has the data can send it on, so the number of ranks that have it doubles "
+        "in each step."
+    ),
+    "M-TREE-ALWAYS-BEST": (
+        "The root of a binomial tree sends the whole vector ceil(lg n) times; a pipelined chain "
+        "sends it once."
+    ),
+    "M-FLAT-IS-ONE-STEP": (
+        "A rank has one port, so n - 1 sends from the root go out one after another."
+    ),
+    "M-ROOT-ZERO": "Any rank can be the root; count ranks from it, v = (rank - root) mod n.",
+    "M-MORE-SEGMENTS-BETTER": (
+        "Every further segment pays one more alpha: alpha is paid n - 2 + k times."
+    ),
+    "M-CHAIN-SLOW": (
+        "An uncut chain takes (n - 1)(alpha + S beta); cut into segments, all its hops work at "
+        "once."
+    ),
+    "M-NCCL-BCAST-TREE": "NCCL v2.30.7 broadcasts on a ring: a pipelined chain from the root.",
+    "M-POWER-OF-TWO": "n need not be a power of two: in the last step some partners do not exist.",
+    "M-SEND-BACK": (
+        "In a broadcast only the rank that has the vector sends; the other has nothing yet."
+    ),
+    "M-STORE-AND-FORWARD": "A rank can pass on the first segment before the last one has arrived.",
+    "M-WINDOW-OFF-BY-ONE": (
+        "Hop v carries segment s - v in step s, for all k segments: 0 <= s - v < k."
+    ),
+    "M-REAL-K": "A number of segments is whole and at least 1.",
+    "M-SEND-BEFORE-HAVE": "A rank can only send what has reached it in an earlier step.",
+    "M-BROADCAST-ADDS": "Broadcast copies the root's data; nothing is added to anything.",
+    "M-REDUCE-ROOT-SENDS": "In a reduce the root only receives; every other rank sends S once.",
+    "M-OTHER-REGION": "Which algorithm wins depends on the size: price each one, then compare.",
+}
+
+
+def meaning(misconception: str) -> str:
+    """Return the sentence that answers a misconception.
+
+    Raises:
+        ValueError: no such id; the message suggests the nearest one.
+    """
+    if misconception not in MISCONCEPTIONS:
+        raise ValueError(unknown_name("misconception", misconception, MISCONCEPTIONS))
+    return MISCONCEPTIONS[misconception]

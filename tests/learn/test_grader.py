@@ -1,0 +1,533 @@
+"""What the grader does with right, unusual, wrong, careless and hostile files."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from allranks.learn import process
+from allranks.learn.exercises import ExerciseError, find_exercise
+from allranks.learn.grader import check, grade, render
+
+SECONDS = 10.0
+TREE = """
+from allranks import Op, Transfer
+
+def binomial_broadcast(world_size, root):
+    d = 1
+    while d < world_size:
+        yield [Transfer((root + v) % world_size, (root + v + d) % world_size, 0, Op.COPY)
+               for v in range(d) if v + d < world_size]
+        d *= 2
+"""
+
+
+def judged(source, slug="03_binomial_broadcast", seconds=SECONDS):
+    began = time.monotonic()
+    verdict = grade(find_exercise(slug), source, "answer.py", seconds=seconds)
+    # start-up is not the learner's time; on a busy machine it may take a few seconds
+    assert time.monotonic() - began < 2 * seconds + 20
+    return verdict
+
+
+def body(code, head="world_size, root"):
+    lines = "\n".join(f"    {line}" for line in code.splitlines())
+    return f"from allranks import Op, Transfer\ndef binomial_broadcast({head}):\n{lines}\n"
+
+
+# right answers, however they look
+
+RIGHT = {
+    "the other direction": TREE.replace("v + d)", "world_size - v - d)").replace(
+        "(root + v) %", "(root + world_size - v) %"
+    ),
+    "far ranks first": """
+from allranks import Op, Transfer
+
+def binomial_broadcast(world_size, root):
+    d = 1
+    while d < world_size:
+        d *= 2
+    while d > 1:
+        d //= 2
+        yield [Transfer((root + v) % world_size, (root + v + d) % world_size, 0, Op.COPY)
+               for v in range(0, world_size, 2 * d) if v + d < world_size]
+""",
+    "any rank that lacks it": """
+import allranks as ar
+
+def binomial_broadcast(world_size, root):
+    have = [root]
+    lack = [rank for rank in range(world_size) if rank != root]
+    steps = []
+    while lack:
+        pairs = list(zip(have, lack))
+        steps.append([ar.Transfer(src, dst, 0, ar.Op.COPY) for src, dst in pairs])
+        have += [dst for _, dst in pairs]
+        lack = lack[len(pairs):]
+    return steps
+""",
+    "numpy numbers": TREE.replace("from allranks", "import numpy as np\nfrom allranks").replace(
+        "for v in range(d)", "for v in np.arange(d)"
+    ),
+    "a dataclass of their own": TREE.replace(
+        "from allranks import Op, Transfer",
+        "from dataclasses import dataclass\nfrom allranks import Op\n\n"
+        "@dataclass\nclass Transfer:\n"
+        "    src: int\n    dst: int\n    chunk: int\n    op: Op\n",
+    ),
+    "plain tuples and words": TREE.replace("Transfer(", "(").replace("Op.COPY", "'copy'"),
+    "dictionaries": """
+def binomial_broadcast(world_size, root):
+    d = 1
+    while d < world_size:
+        yield [
+            dict(src=(root + v) % world_size, dst=(root + v + d) % world_size, chunk=0, op="COPY")
+            for v in range(d) if v + d < world_size
+        ]
+        d *= 2
+""",
+    "helpers, generators as steps and empty steps": """
+from allranks import Op, Transfer
+
+def send(n, root, v, w):
+    return Transfer((root + v) % n, (root + w) % n, 0, Op.COPY)
+
+def binomial_broadcast(world_size, root):
+    yield []
+    d = 1
+    while d < world_size:
+        yield (send(world_size, root, v, v + d) for v in range(d) if v + d < world_size)
+        yield ()
+        d *= 2
+""",
+    "the parameters in another order": TREE.replace(
+        "(world_size, root)", "(world_size, *, root=None)"
+    ),
+    "the other name": TREE.replace("def binomial_broadcast", "def binomial_tree_broadcast"),
+    "a rank program": """
+def binomial_broadcast(rank):
+    n = rank.world_size
+    v = (rank.id - rank.root) % n
+    d = 1
+    while d < n:
+        if v < d and v + d < n:
+            rank.send((rank.id + d) % n, chunk=0)
+        elif d <= v < 2 * d:
+            rank.recv((rank.id - d) % n, chunk=0)
+        d *= 2
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_answer_passes_however_it_looks(name):
+    verdict = judged(RIGHT[name])
+    assert verdict.status == "pass", verdict.message
+    assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 15}
+
+
+def test_an_all_reduce_of_two_ranks_passes_as_reduce_and_broadcast_with_half_a_price_lost():
+    source = """
+from allranks import Op, Transfer
+
+def two_rank_exchange(world_size=2):
+    yield [Transfer(0, 1, 0, Op.REDUCE)]
+    yield [Transfer(1, 0, 0, Op.COPY)]
+"""
+    verdict = judged(source, "00_hello_collective")
+    assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 0}
+    assert verdict.status == "fail"
+    assert "the result is right, but alpha is paid 2 times; the target is 1" in verdict.message
+
+
+def test_a_price_within_a_third_of_the_target_earns_half_and_passes():
+    extra = TREE.replace(
+        "    d = 1\n",
+        "    if world_size >= 8:\n"
+        "        yield [Transfer(root, (root + 1) % world_size, 0, Op.COPY)]\n"
+        "    d = 1\n",
+    )
+    verdict = judged(extra)
+    assert verdict.status == "fail"  # at n = 8 that is 4 steps for 3, above 1.3 times
+    late = extra.replace("world_size >= 8", "world_size == 16")
+    verdict = judged(late)
+    assert verdict.criteria == {"contract": 60, "bandwidth": 12.5, "latency": 7.5}
+    assert verdict.status == "pass"
+    assert "alpha is paid 5 times; the target is 4" in verdict.message
+
+
+# wrong answers
+
+
+def test_the_first_wrong_event_names_case_step_ranks_and_chunk():
+    verdict = judged(body("yield [Transfer(root, world_size, 0, Op.COPY)]"))
+    event = verdict.first_wrong_event
+    assert verdict.status == "fail"
+    assert (event["world_size"], event["root"], event["step"]) == (1, 0, 0)
+    assert (event["src"], event["dst"], event["chunk"]) == (0, 1, 0)
+    assert event["kind"] == "unknown_endpoint"
+    assert verdict.message.startswith("n = 1, root 0: step 0")
+
+
+def test_nothing_sent_is_a_missing_chunk_and_no_crash():
+    verdict = judged(body("return []"))
+    assert verdict.first_wrong_event["kind"] == "missing"
+    assert verdict.first_wrong_event["world_size"] == 2
+
+
+def test_a_program_whose_ranks_all_wait_is_told_who_waits_for_whom():
+    code = "if rank.world_size > 1:\n    rank.recv(rank.right, chunk=0)"
+    verdict = judged(body(code, "rank"))
+    assert verdict.status == "fail"
+    assert verdict.first_wrong_event["kind"] == "deadlock"
+    assert "rank 0 waits for a send from rank 1 that never comes" in verdict.message
+
+
+def test_the_verdict_as_json_has_the_keys_of_the_published_format():
+    verdict = judged(body("return []"))
+    data = json.loads(json.dumps(verdict.to_dict()))
+    assert list(data) == [
+        "slug",
+        "status",
+        "criteria",
+        "first_wrong_event",
+        "misconception",
+        "message",
+    ]
+    assert data["criteria"] == {"contract": 0, "bandwidth": 0, "latency": 0}
+
+
+# files that break a rule of form are told which
+
+FORM = {
+    "no step list": (body("yield Transfer(0, 1, 0, Op.COPY)"), "step 0 is a single transfer"),
+    "nothing returned": (body("pass"), "the function returned nothing; yield steps"),
+    "a number": (body("return 3"), "the function returned 3; it must be a list of steps"),
+    "text": (body("return 'abc'"), "it must be a list of steps"),
+    "a step that is a number": (body("yield 3"), "step 0 is 3; it must be a list of transfers"),
+    "a float": (
+        body("yield [Transfer(0, 2 / 2, 0, Op.COPY)]"),
+        "dst is 1.0; it must be a whole number; divide with //",
+    ),
+    "a truth value": (body("yield [Transfer(False, True, 0, Op.COPY)]"), "src is False"),
+    "not a number": (body("yield [Transfer(0, float('nan'), 0, Op.COPY)]"), "dst is nan"),
+    "an enormous number": (
+        body("yield [Transfer(0, 10 ** 5000, 0, Op.COPY)]"),
+        "must be a whole number",
+    ),
+    "no op": (body("yield [(0, 1, 0)]"), "write Transfer(src, dst, chunk, op)"),
+    "another op": (body("yield [Transfer(0, 1, 0, 'add')]"), "op is 'add'; it must be Op.COPY"),
+    "another first name": (body("return []", "n, root"), "it is called 'n'; call it world_size"),
+    "no parameter": (body("return []", ""), "it has no parameter"),
+    "nested lists": (body("a = []\nfor _ in range(900): a = [a]\nreturn a"), "step 0, transfer 0"),
+}
+
+
+@pytest.mark.parametrize("name", FORM)
+def test_a_file_that_breaks_the_form_is_told_where_and_how_to_mend_it(name):
+    source, said = FORM[name]
+    verdict = judged(source)
+    assert verdict.status == "fail"
+    assert said in verdict.message
+
+
+ERRORS = {
+    "a syntax error": ("def binomial_broadcast(world_size, root)\n    pass\n", "line 1"),
+    "no function": (
+        "x = 1\n",
+        "there is no function called binomial_broadcast; it defines no function",
+    ),
+    "another name": ("def tree(world_size, root): ...\n", "it defines tree. Keep the stub's name."),
+    "an exception": (
+        body("x = [][world_size]\nyield x"),
+        "line 3 (`x = [][world_size]`) raises IndexError",
+    ),
+    "sys.exit": (body("import sys\nsys.exit(0)"), "remove the exit"),
+    "exit": (body("exit()"), "remove the exit"),
+    "os._exit": (body("import os\nos._exit(0)"), "your file ended its own process (exit code 0)"),
+    "a keyboard interrupt": (body("raise KeyboardInterrupt"), "raises KeyboardInterrupt"),
+    "generator exit": (body("raise GeneratorExit\nyield"), "raises GeneratorExit"),
+    "an error without a text": (
+        "class E(BaseException):\n    def __str__(self): raise self\n" + body("raise E"),
+        "raises E",
+    ),
+    "deep recursion": (
+        body("return binomial_broadcast(world_size, root)"),
+        "a recursion has no end",
+    ),
+    "a crash": (body("import os\nos.abort()"), "the process crashed (SIGABRT)"),
+    "input": (body("input('root? ')"), "remove input()"),
+    "the library": (
+        "from allranks.algorithms.tree import binomial_broadcast\n",
+        "allranks.algorithms: write it yourself",
+    ),
+    "another part of the package": ("from allranks import schedule\n", "write it yourself"),
+    "an attribute of the package": (
+        "import allranks as ar\n"
+        + body("return ar.schedule('broadcast', 'binomial', world_size=4)"),
+        "allranks.schedule: write it yourself",
+    ),
+    "a module that is not there": (
+        "import no_such_module\n",
+        "an answer needs the standard library at most",
+    ),
+    "a child process": (body("import os\nos.fork()"), "an exercise starts no process"),
+    "a command": (
+        body("import subprocess\nsubprocess.run(['true'])"),
+        "an exercise starts no process",
+    ),
+    "a connection": (
+        body("import socket\nsocket.create_connection(('127.0.0.1', 9))"),
+        "an exercise starts no process and opens no connection",
+    ),
+    "too few parameters": (body("return []", "world_size"), "raises TypeError"),
+    "memory": (body("return [[]] * 10 ** 9"), "it asked for more than 2 GiB of memory"),
+    "a closed channel": (body("import os\nos.closerange(0, 64)\nreturn []"), "n = 1, root 0"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_file_that_cannot_be_run_to_its_end_is_an_error_in_words(name):
+    source, said = ERRORS[name]
+    verdict = judged(source)
+    assert verdict.status == "error", verdict.message
+    assert said in verdict.message
+    assert "Traceback" not in render(verdict)
+
+
+ENDLESS = {
+    "a loop": (body("while True: pass"), "error", "no answer within 1 s of computing"),
+    "a sleep": (body("import time\ntime.sleep(1e6)"), "error", "no answer within 1 s of computing"),
+    "a loop that ignores signals": (
+        "import signal\nfor s in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:\n"
+        "    try: signal.signal(s, signal.SIG_IGN)\n    except OSError: pass\n"
+        + body("while True: pass"),
+        "error",
+        "no answer within 1 s of computing",
+    ),
+    "a schedule": (body("while True: yield []"), "fail", "more than 4096 steps"),
+    "a step": (
+        body("import itertools\nyield (Transfer(0, 1, 0, Op.COPY) for _ in itertools.count())"),
+        "fail",
+        "more than 20000 transfers",
+    ),
+    "a list of a thousand million steps": (
+        body("class Long(list):\n    def __iter__(self): return iter(range(10**9))\nreturn Long()"),
+        "fail",
+        "step 0 is 0",
+    ),
+    "a flood of output": (body("while True: print('x' * 10**5)"), "error", "no answer within 1 s"),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_never_ends_gets_a_verdict_in_the_stated_seconds(name):
+    source, status, said = ENDLESS[name]
+    verdict = judged(source, seconds=1.0)
+    assert verdict.status == status
+    assert said in verdict.message
+    assert len(verdict.output) < 70_000
+
+
+def test_one_endless_file_does_not_keep_the_others_from_being_graded(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALLRANKS_WORK", str(tmp_path))
+    (tmp_path / "00_hello_collective.py").write_text("while True: pass\n", encoding="utf-8")
+    (tmp_path / "03_binomial_broadcast.py").write_text(TREE, encoding="utf-8")
+    status = {verdict.slug: verdict.status for verdict in check(seconds=3.0)}
+    assert status["00_hello_collective"] == "error"
+    assert status["03_binomial_broadcast"] == "pass"
+    assert status["03_pipelined_chain"] == "fail"
+
+
+# files that try to write their own verdict
+
+LIES = {
+    "a printed verdict": body("print('PASS  03_binomial_broadcast')\nreturn []"),
+    "a patched encoder": "import json\njson.dumps = lambda *a, **k: '[]'\n" + body("return []"),
+    "a patched writer": "import os\nos.write = lambda *a: 0\n" + body("return []"),
+    "a patched verifier": (
+        "import sys\nfor m in list(sys.modules.values()):\n"
+        "    for name in ('verify', 'grade', 'check'):\n"
+        "        if hasattr(m, name): setattr(m, name, lambda *a, **k: None)\n" + body("return []")
+    ),
+    "an int that equals everything": (
+        "class E(int):\n"
+        "    def __eq__(self, other): return True\n    def __hash__(self): return 0\n"
+        "    def __index__(self): return 7\n    def __repr__(self): return '0'\n"
+        + body("yield [Transfer(E(0), E(1), E(0), Op.COPY)]")
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_file_that_lies_about_itself_is_judged_by_what_it_sent(name):
+    verdict = judged(LIES[name])
+    assert verdict.status == "fail"
+    assert verdict.criteria["contract"] == 0
+
+
+def forged(code):
+    """Code that finds the channel and writes into it by itself."""
+    return body(
+        "import json, os, struct, sys\n"
+        "channel = int(sys.argv[2])\n"
+        "def frame(data):\n"
+        "    os.write(channel, struct.pack('>I', len(data)) + data)\n" + code + "\nos._exit(0)"
+    )
+
+
+def frames(*events):
+    return "\n".join(f"frame({json.dumps(event).encode()!r})" for event in events)
+
+
+DONE = {"event": "done"}
+FORGED = {
+    "done at once": frames(DONE),
+    "no JSON": "frame(b'hello')",
+    "a list": "frame(b'[1, 2]')",
+    "deep JSON": "frame(b'[' * 100000)",
+    "a frame of four gigabytes": r"os.write(channel, b'\xff\xff\xff\xff')",
+    "an unknown event": frames({"event": "pass", "status": "pass"}),
+    "a case out of order": frames({"event": "case", "case": 7, "answer": []}, DONE),
+    "a strange report": frames({"event": "raised", "case": "x", "type": 3, "family": 4}, DONE),
+    "a strange complaint": frames({"event": "complaint", "case": [], "step": "a"}, DONE),
+    "names that are none": frames({"event": "no_entry", "defined": 3}, DONE),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_message_never_passes_and_is_never_our_fault(name):
+    verdict = judged(forged(FORGED[name]))
+    assert verdict.status in ("error", "fail"), verdict.message
+
+
+def test_rows_that_are_no_schedule_are_refused_wherever_they_come_from():
+    rows = {"event": "case", "case": 0, "answer": [[[0, True, float("inf"), "copy"]], "x"]}
+    verdict = judged(forged(frames(rows, DONE)))
+    assert verdict.status == "fail"
+    assert verdict.first_wrong_event["kind"] == "format"
+
+
+# a clean run, and what is shown of it
+
+
+def test_a_file_that_leans_on_a_leftover_of_another_run_fails_in_every_run():
+    leftover = "import builtins\nbuiltins.answer_of_before = 1\n" + TREE
+    leaning = TREE + "\nanswer_of_before\n"
+    assert judged(leftover).status == "pass"
+    for _ in range(2):
+        verdict = judged(leaning)
+        assert verdict.status == "error"
+        assert "NameError" in verdict.message
+
+
+def test_what_a_file_prints_is_shown_but_cannot_move_the_cursor():
+    verdict = judged("print('hello \\x1b[2J\\r\\x07', 'gr\\u00fc\\u00dfe')\n" + TREE)
+    shown = render(verdict)
+    assert verdict.status == "pass"
+    assert "| hello \N{REPLACEMENT CHARACTER}[2J" in shown
+    assert "gr\u00fc\u00dfe" in shown
+    assert "\x1b" not in shown
+
+
+def test_a_main_block_is_not_run_and_a_byte_order_mark_is_read(tmp_path):
+    path = tmp_path / "my answer.py"
+    path.write_text("\ufeff" + TREE + "\nif __name__ == '__main__':\n    1 / 0\n", encoding="utf-8")
+    (verdict,) = check("binomial_tree_broadcast", file=path)
+    assert verdict.status == "pass"
+
+
+def test_nothing_of_a_check_keeps_running(tmp_path):
+    marker = tmp_path / "pid"
+    source = body(
+        "import ctypes, os, time\n"
+        "child = ctypes.CDLL(None).fork()\n"
+        "if child == 0:\n"
+        "    os.setsid()\n"
+        f"    open({str(marker)!r}, 'w').write(str(os.getpid()))\n"
+        "    time.sleep(600)\n"
+        "time.sleep(0.5)\n"
+        "return []"
+    )
+    assert judged(source).status == "fail"
+    pid = int(marker.read_text(encoding="utf-8"))
+    stat = Path(f"/proc/{pid}/stat")
+    assert (
+        not stat.exists() or stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    )
+
+
+# faults that are not the learner's
+
+
+def test_a_check_that_cannot_start_is_not_graded(monkeypatch):
+    monkeypatch.setattr(process, "CHILD", Path("/no/such/child.py"))
+    verdict = judged(TREE)
+    assert verdict.status == "ungraded"
+    assert verdict.criteria == {"contract": None, "bandwidth": None, "latency": None}
+    assert "This does not count" in render(verdict)
+
+
+def test_a_machine_without_processes_to_spare_is_not_graded(monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(process.subprocess, "Popen", refuse)
+    assert judged(TREE).status == "ungraded"
+
+
+def test_a_fault_of_the_checker_is_not_graded(monkeypatch):
+    def fault(_schedule):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("allranks.learn.grader.verify", fault)
+    verdict = judged(TREE)
+    assert verdict.status == "ungraded"
+    assert "a fault of the checker" in verdict.message
+
+
+def test_a_process_that_somebody_kills_is_not_graded():
+    source = body("import ctypes, os\nctypes.CDLL(None).kill(os.getpid(), 9)\nreturn []")
+    assert judged(source).status == "ungraded"
+
+
+# bad input of the person who checks
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read (No such file or directory)"),
+        (b"\xff\xfe\x00", "byte 0 is not UTF-8"),
+        (b"#" * (2**20 + 1), "at most 1 MiB"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, content, said):
+    path = tmp_path / "answer.py"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ExerciseError, match=r"answer\.py: ") as caught:
+        check("03_binomial_broadcast", file=path)
+    assert said in str(caught.value)
+
+
+def test_a_folder_is_no_answer(tmp_path):
+    with pytest.raises(ExerciseError, match="cannot be read"):
+        check("03_binomial_broadcast", file=tmp_path)
+
+
+def test_a_file_without_the_name_of_an_exercise_is_refused(tmp_path):
+    with pytest.raises(ExerciseError, match="say which exercise it answers"):
+        check(file=tmp_path / "x.py")
+
+
+def test_the_child_gets_no_variables_but_the_few_it_needs(monkeypatch):
+    monkeypatch.setenv("SECRET_OF_THE_SHELL", "1")
+    monkeypatch.setenv("PYTHONSTARTUP", os.devnull)
+    source = "import os\nprint(sorted(os.environ))\n" + TREE
+    assert "SECRET" not in judged(source).output
