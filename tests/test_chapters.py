@@ -1,0 +1,275 @@
+"""The chapters agree with the engine: their numbers, listings, references and claims are checked.
+
+`KNOWN` holds what the course promises for the standard cases, worked out by hand. The engine must
+give the same, and the text, with its `{engine}` roles evaluated, must say it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import allranks as ar
+from allranks.view.chart import measured_against_model
+from allranks.view.quoted import quote
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+PAGES = ("index.md", "00-quickstart.md", "03-broadcast.md")
+LARGE = 48_000_000
+FENCE = re.compile(r"^(```+|:::+)\{?([\w-]*)\}?([^\n]*)\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def source(page: str) -> str:
+    return (BOOK / page).read_text(encoding="utf-8")
+
+
+def bench(n: int) -> ar.Topology:
+    return ar.Topology.preset("bench", n)
+
+
+def microseconds(algorithm: str, nbytes: float, n: int = 6, **options: int) -> float:
+    plan = ar.schedule("broadcast", algorithm, world_size=n, **options)
+    return ar.cost(plan, nbytes=nbytes, topology=bench(n)).seconds * 1e6
+
+
+def best_chain(nbytes: float, n: int = 6) -> tuple[float, int]:
+    return min((microseconds("chain", nbytes, n, num_chunks=k), k) for k in range(1, 65))
+
+
+# Plans of chapter 03 at n = 6, 48 MB: options, steps, MB out of the root, microseconds.
+KNOWN = {
+    "flat": ({}, 5, 240, 9620.0),
+    "chain": ({}, 5, 48, 9620.0),
+    "binomial": ({}, 3, 144, 5772.0),
+    "chain, k = 44": ({"num_chunks": 44}, 48, 48, 2286.5),
+    "scatter_all_gather": ({}, 8, 80, 3232.0),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_broadcast_of_48_mb_on_6_ranks_costs_what_the_course_says(name: str) -> None:
+    options, steps, megabytes, time = KNOWN[name]
+    plan = ar.schedule("broadcast", name.partition(",")[0], world_size=6, **options)
+    price = ar.cost(plan, nbytes=LARGE, topology=bench(6))
+    assert price.steps == steps
+    assert price.bytes_sent_max == pytest.approx(megabytes * 1e6)
+    assert price.seconds * 1e6 == pytest.approx(time, abs=0.05)
+
+
+def test_other_segment_counts_cost_what_the_course_says() -> None:
+    assert microseconds("chain", LARGE, num_chunks=16) == pytest.approx(2480)
+    assert microseconds("chain", LARGE, num_chunks=1024) == pytest.approx(6039.5)
+    assert math.sqrt(4 * LARGE / 25e9 / 4e-6) == pytest.approx(43.8, abs=0.05)
+    assert best_chain(LARGE)[1] == 44
+
+
+def test_a_broadcast_of_3_kb_on_6_ranks_costs_what_the_course_says() -> None:
+    assert microseconds("binomial", 3000) == pytest.approx(12.36)
+    assert microseconds("flat", 3000) == pytest.approx(20.6)
+    assert microseconds("chain", 3000) == pytest.approx(20.6)
+    assert microseconds("scatter_all_gather", 3000) == pytest.approx(32.2)
+
+
+def test_the_winner_changes_twice_where_the_chapter_says() -> None:
+    def winner(nbytes: float) -> str:
+        times = {
+            "binomial": microseconds("binomial", nbytes),
+            "scatter_all_gather": microseconds("scatter_all_gather", nbytes),
+            "chain": best_chain(nbytes)[0],
+            "flat": microseconds("flat", nbytes),
+        }
+        return min(times, key=times.__getitem__)
+
+    sizes = [3e3, 100e3, 374e3, 376e3, 1e6, 2.24e6, 2.26e6, 10e6, 48e6]
+    assert [winner(size) for size in sizes] == (
+        ["binomial"] * 3 + ["scatter_all_gather"] * 3 + ["chain"] * 3
+    )
+    assert microseconds("binomial", 500e3) == pytest.approx(best_chain(500e3)[0])
+
+
+def test_the_tree_takes_the_steps_and_the_ways_the_chapter_prints() -> None:
+    steps = [len(ar.schedule("broadcast", "binomial", world_size=n).steps) for n in (8, 9)]
+    assert steps == [3, 4]
+    tree = ar.schedule("broadcast", "binomial", world_size=6, root=2)
+    assert [[(t.src, t.dst) for t in step] for step in tree.steps] == [
+        [(2, 3)],
+        [(2, 4), (3, 5)],
+        [(2, 0), (3, 1)],
+    ]
+
+
+def test_no_broadcast_beats_the_limit_of_the_chapter() -> None:
+    for nbytes in (3e3, 375e3, 48e6):
+        limit = ar.lower_bound("broadcast", 6, nbytes, bench(6)) * 1e6
+        assert limit == pytest.approx(3 * 4 + nbytes / 25e3)
+        times = [microseconds(name, nbytes) for name in ("flat", "binomial", "scatter_all_gather")]
+        assert min(*times, best_chain(nbytes)[0]) >= limit
+
+
+def test_in_every_reduce_the_root_sends_nothing_and_the_others_send_once() -> None:
+    for name in ("flat", "chain", "binomial"):
+        plan = ar.schedule("reduce", name, world_size=6)
+        sends = Counter(t.src for _, t in plan.transfers())
+        assert [sends[rank] for rank in range(6)] == [0, 1, 1, 1, 1, 1]
+
+
+def test_the_quickstart_ring_moves_what_the_course_says() -> None:
+    ring = ar.schedule("all_reduce", "ring", world_size=4)
+    price = ar.cost(ring, count=8, itemsize=8, topology=bench(4))
+    assert (price.steps, price.bytes_sent_max, price.bytes_total) == (6, 96, 384)
+    inputs = [[100 * (rank + 1) + i for i in range(8)] for rank in range(4)]
+    assert [sum(column) for column in zip(*inputs, strict=True)] == [1000 + 4 * i for i in range(8)]
+
+
+def test_the_fault_of_the_quickstart_enters_where_the_page_says() -> None:
+    ring = ar.schedule("all_reduce", "ring", world_size=4)
+    steps = [list(step) for step in ring.steps]
+    steps[3][0] = steps[3][0]._replace(op=ar.Op.REDUCE)
+    broken = replace(ring, steps=tuple(map(tuple, steps)))
+    with pytest.raises(ar.ScheduleError) as caught:
+        ar.verify(broken)
+    assert (caught.value.step, caught.value.dst, caught.value.kind) == (3, 1, "double_count")
+    off = [chunks[0][1] - 1 for chunks in ar.final_state(broken)]
+    assert off == [0, 1, 1, 1], "ranks 1, 2 and 3 have the part of rank 1 twice in chunk 0"
+
+
+def test_the_chart_draws_each_measurement_and_refuses_what_a_log_axis_cannot_hold() -> None:
+    drawn = measured_against_model({"flat & <co>": [(1e3, 2e-6, 1e-6)]}, label="MEASURED: x")
+    page = drawn._repr_html_()
+    assert page.count("<circle") == 1
+    assert "MEASURED: x" in page
+    assert "flat &amp; &lt;co&gt;" in page
+    assert "1 kB  measured     2 us  model     1 us" in repr(drawn)
+    for bad in ({}, {"flat": []}, {"flat": [(0, 1, 1)]}, {"flat": [(1, math.inf, 1)]}):
+        with pytest.raises(ValueError, match="measured_against_model"):
+            measured_against_model(bad, label="x")
+
+
+def fences(page: str) -> list[tuple[str, str, str]]:
+    """Return (directive, argument, body) of every fence that is not inside another."""
+    found = FENCE.findall(source(page))
+    return [(name, argument.strip(), body) for _, name, argument, body in found]
+
+
+def prose(page: str) -> str:
+    """Return the text a reader reads as sentences: no front matter, cells, listings or options."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", source(page), flags=re.DOTALL)
+
+    def keep_captions_and_boxes(match: re.Match[str]) -> str:
+        name, body = match[2], match[4]
+        if name in {"nccl", "takeaway"}:
+            return body
+        if name in {"chunk-flow", "chunk-race", "chunk-curve"}:
+            return "\n".join(line for line in body.splitlines() if not line.startswith(":"))
+        return ""
+
+    return FENCE.sub(keep_captions_and_boxes, text)
+
+
+def options(body: str) -> dict[str, str]:
+    return dict(re.findall(r"^:([\w-]+):[ \t]*(.*)$", body, re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_show_link_names_a_figure_of_its_page(page: str) -> None:
+    figures = {options(body).get("id") for name, _, body in fences(page) if "chunk-" in name}
+    targets = re.findall(r"\{show\}`[^`<]+<([\w-]+)\?[^`]*>`", source(page))
+    assert len(targets) == source(page).count("{show}`")
+    assert set(targets) <= figures
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_figure_says_that_lock_step_is_a_teaching_device(page: str) -> None:
+    for name, _, body in fences(page):
+        if name in {"chunk-flow", "chunk-race"}:
+            caption = body.rpartition("\n:")[2]
+            assert re.search("lock-step|barrier|teaching device", caption, re.IGNORECASE), body
+
+
+@pytest.mark.parametrize("chapter", ["00", "03"])
+def test_every_practice_item_of_the_chapter_stands_on_its_page_once(chapter: str) -> None:
+    from allranks.learn.items import ch00, ch03  # noqa: PLC0415 - the room is not needed elsewhere
+
+    page = next(page for page in PAGES if page.startswith(chapter))
+    placed = [
+        item
+        for name, argument, body in fences(page)
+        if name == "chunk-quiz"
+        for item in f"{argument} {re.sub(r'^:.*$', '', body, flags=re.MULTILINE)}".split()
+    ]
+    assert sorted(placed) == sorted({"00": ch00, "03": ch03}[chapter].ITEMS)
+    assert len(placed) >= 6
+    gates = [options(body).get("predict") for _, _, body in fences(page)]
+    for gate in filter(None, gates):
+        assert source(page).index("{chunk-quiz} " + gate) < source(page).index(f":predict: {gate}")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_listing_is_a_function_of_the_library(page: str) -> None:
+    for name, argument, body in fences(page):
+        if name == "literalinclude":
+            tree = ast.parse((BOOK / argument).read_text(encoding="utf-8"))
+            functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+            assert options(body)["pyobject"] in functions
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_cell_is_short_and_is_python(page: str) -> None:
+    for name, _, body in fences(page):
+        if name == "code-cell":
+            ast.parse(body)
+            assert max(map(len, body.splitlines())) <= 84, "the page shows 84 columns"
+            assert len(body.splitlines()) <= 12, body
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_pages_that_exist(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+\.md)[)#]", source(page)):
+        assert (BOOK / target).is_file(), target
+
+
+# What a page must say once its roles are evaluated: COURSE's numbers as the page writes them.
+SAYS = {
+    "00-quickstart.md": "6 | 1.5 | 96 B | 384 B | 1000 | 64 B",
+    "03-broadcast.md": (
+        "9620 us | 5772 us | 2286.55 us | 3232 us | 2480 us | 6039.5 us | 43.8 | 44 | 48 | "
+        "240 MB | 144 MB | 80 MB | 48 MB | 12.36 us | 20.6 us | 32.2 us | 375 kB | 2.25 MB | 1932 us | "
+        "18.4 % | 5 | 3 | 8 | 1924 us | 1920 us | 4 us | 25 GB/s"
+    ),
+}
+
+
+@pytest.mark.parametrize("page", SAYS)
+def test_the_page_says_every_number_of_its_plan(page: str) -> None:
+    roles = re.findall(r"\{engine\}`([^`]*)`", source(page))
+    said = {quote(role.replace(r"\|", "|")) for role in roles}
+    assert set(SAYS[page].split(" | ")) - said == set()
+
+
+UNITS = r"(?:us|µs|ms|s|B|kB|MB|GB|KiB|MiB|GiB|GB/s|Gb/s|%|steps?|ranks|segments|minutes)"
+ROLE = re.compile(r"\{(?:engine|given)\}`[^`]*`")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_quantity_is_typed_by_hand(page: str) -> None:
+    text = ROLE.sub("", prose(page))
+    text = re.sub(
+        r"\$\$.*?\$\$|\$[^$\n]+\$|\{show\}`([^`<]+)<[^`]*>`", r"\1", text, flags=re.DOTALL
+    )
+    text = re.sub(r"`[^`]*`", "", text)
+    assert re.findall(rf"(?<![\w.])\d[\d.,]*\s?{UNITS}\b", text) == []
+
+
+def test_the_count_of_the_ring_is_never_claimed_for_every_algorithm() -> None:
+    paragraphs = [p for page in PAGES for p in prose(page).split("\n\n")]
+    claims = [p for p in paragraphs if r"2\frac{n-1}{n}" in p and "ll-reduce" in p]
+    assert claims
+    for claim in claims:
+        assert re.search("send.* and receive|only sends", claim), claim
