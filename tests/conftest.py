@@ -1,0 +1,55 @@
+"""What every test shares: one Ray for the whole run, and examples without a deadline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The machines that run the tests are slow and shared: time is never what a test is about.
+settings.register_profile(
+    "allranks", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("allranks")
+
+HERE = Path(__file__).parent
+FOLDER_MARKS = {"browser": "browser"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts Ray and what opens a browser, so that `make quick` can leave it out."""
+    for item in items:
+        if "ray_session" in getattr(item, "fixturenames", ()):
+            item.add_marker("ray")
+        if HERE in item.path.parents:
+            folder = item.path.relative_to(HERE).parts[0]
+            if folder in FOLDER_MARKS:
+                item.add_marker(FOLDER_MARKS[folder])
+
+
+@pytest.fixture(scope="session")
+def ray_session() -> Iterator[None]:
+    """One local Ray for the whole run, started as a World starts it, gone at the end."""
+    from allranks.runtime.cluster import connect  # noqa: PLC0415 - many tests need no Ray
+
+    # Ray's sockets lie below its folder, and Unix allows their names 107 bytes.
+    folder = tempfile.mkdtemp(prefix="ar-", dir="/tmp")
+    before = {name: os.environ.get(name) for name in ("RAY_TMPDIR", "RAY_ADDRESS")}
+    os.environ["RAY_TMPDIR"] = folder
+    os.environ.pop("RAY_ADDRESS", None)
+    cluster = connect()
+    try:
+        yield
+    finally:
+        cluster.ray.shutdown()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(folder, ignore_errors=True)
