@@ -1,0 +1,73 @@
+"""Proof of a schedule: play it with symbols instead of numbers, then hold it to its contract.
+
+Every (endpoint, chunk) holds a multiset of parts: part r of a chunk is what rank r put in. COPY
+replaces what the receiver holds, REDUCE adds to it, and every send of a step reads the state before
+the step. Only the parts at the end count, so any way there passes. `play` plays the steps, `blame`
+traces a fault that shows at the end back to the step in which it entered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from allranks.schedule import Schedule
+from allranks.verify.blame import find_faults, first_fault
+from allranks.verify.play import boards, contract_of, counter, last_board, where
+
+__all__ = ["State", "final_state", "states", "verify", "where"]
+
+State: TypeAlias = list[list[Counter[int]]]
+
+
+def verify(schedule: Schedule) -> None:
+    """Prove that a schedule keeps its collective's promise; return nothing, or raise.
+
+    Raises:
+        ScheduleError: the fields say where the fault *entered*, the message also what it means and
+            what to do. `kind` is not_held, write_conflict, self_send, unknown_endpoint,
+            unknown_chunk (a step that cannot be played), double_count, missing, wrong_owner (the
+            promise is broken at the end; `rank` is where it shows) or format (not a schedule).
+
+    >>> from allranks.schedule import Op, Transfer
+    >>> swap = (Transfer(0, 1, 0, Op.REDUCE), Transfer(1, 0, 0, Op.REDUCE))
+    >>> verify(Schedule("all_reduce", "swap", 2, 1, (swap,)))
+    >>> verify(Schedule("all_reduce", "in turn", 2, 1, (swap[:1], swap[1:])))
+    Traceback (most recent call last):
+    allranks.errors.ScheduleError: step 1: rank 1 -> rank 0, chunk 0: the part of rank 0 would be \
+added twice; what rank 1 sends is complete, so COPY it
+    """
+    promise, size = contract_of(schedule)
+    board = last_board(schedule, promise, size)
+    faults = find_faults(schedule, promise, size, board)
+    if faults:
+        raise first_fault(schedule, promise, size, faults)
+
+
+def final_state(schedule: Schedule) -> State:
+    """Return the parts that every endpoint holds of every chunk after the last step.
+
+    Indexed [endpoint][chunk], switches after the ranks; an empty Counter where nothing is held. The
+    contract is not asked, so this also shows how a wrong schedule ends.
+
+    Raises:
+        ScheduleError: a step cannot be played, or the schedule is malformed.
+
+    >>> final_state(Schedule("all_reduce", "none", 2, 1, ()))
+    [[Counter({0: 1})], [Counter({1: 1})]]
+    """
+    promise, size = contract_of(schedule)
+    board = last_board(schedule, promise, size)
+    return [[counter(parts) for parts in row] for row in board]
+
+
+def states(schedule: Schedule) -> Iterator[State]:
+    """Yield the state before step 0, then the state after every step, as `final_state` shows it.
+
+    Raises:
+        ScheduleError: a step cannot be played, once all states before it were yielded.
+    """
+    promise, size = contract_of(schedule)
+    for board in boards(schedule, promise, size):
+        yield [[counter(parts) for parts in row] for row in board]

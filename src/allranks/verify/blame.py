@@ -1,0 +1,395 @@
+"""Blame: where a fault that shows at the end entered the schedule.
+
+Transfers of different chunks never touch each other, so the one chunk is played again, now
+remembering where each value came from. For a part that is there twice, the fault is the first sum
+of two values that both hold it; for a part that is missing, the COPY that replaced it, or the step
+in which it came to lie still.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from allranks.collectives import Contract, Size
+from allranks.errors import ScheduleError
+from allranks.schedule import Op, Schedule, Transfer
+from allranks.verify.play import (
+    Board,
+    Parts,
+    it,
+    join,
+    mask_of,
+    name_of,
+    once,
+    parts_words,
+    twice,
+    where,
+)
+
+
+class _Fault(NamedTuple):
+    """A promised chunk that does not hold each of its parts once."""
+
+    rank: int
+    chunk: int
+    promised: int
+    parts: Parts
+
+
+def find_faults(schedule: Schedule, promise: Contract, size: Size, board: Board) -> list[_Fault]:
+    """Return every promised chunk that does not hold each of its parts once."""
+    found = []
+    for rank in range(schedule.world_size):
+        for chunk, parts in enumerate(board[rank]):
+            promised = promise.ends(rank, chunk, size)
+            if promised is None:
+                continue
+            mask = mask_of(promised)
+            if parts != mask:
+                found.append(_Fault(rank, chunk, mask, parts))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Value:
+    """What one endpoint held of a chunk from the end of `step` on (-1: from the start).
+
+    `own` is what it held before and added to; `lost` is what it held before and a COPY replaced.
+    """
+
+    endpoint: int
+    step: int
+    parts: Parts
+    own: _Value | None = None
+    lost: _Value | None = None
+    arrivals: tuple[tuple[Transfer, _Value], ...] = ()
+
+    @property
+    def before(self) -> Parts:
+        """Return the parts that the endpoint held until then."""
+        old = self.own or self.lost
+        return old.parts if old else 0
+
+
+def _past(value: _Value | None) -> list[_Value]:
+    """Return a value and every value that it was made of, each once, earliest first."""
+    seen: dict[int, _Value] = {}
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if one and id(one) not in seen:
+            seen[id(one)] = one
+            todo += [one.own, *(source for _, source in one.arrivals)]
+    return sorted(seen.values(), key=lambda one: one.step)
+
+
+class _Film:
+    """The life of one chunk: every value that any endpoint ever held of it."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        promise: Contract,
+        size: Size,
+        chunk: int,
+        moves: Mapping[int, Sequence[Transfer]],
+    ) -> None:
+        self.held: list[_Value | None] = [None] * schedule.num_endpoints
+        self.values: list[_Value] = []
+        self.replaced: dict[int, int] = {}  # id of a value: the step whose end it did not outlive
+        for rank in range(schedule.world_size):
+            parts = mask_of(promise.starts(rank, chunk, size))
+            if parts:
+                self._keep(_Value(rank, -1, parts))
+        for number, transfers in moves.items():
+            arrivals: dict[int, list[tuple[Transfer, _Value]]] = {}
+            for transfer in transfers:
+                source = self.held[transfer.src]
+                if source:
+                    arrivals.setdefault(transfer.dst, []).append((transfer, source))
+            for value in [self._written(number, dst, new) for dst, new in arrivals.items()]:
+                self._keep(value)
+
+    def _keep(self, value: _Value) -> None:
+        old = self.held[value.endpoint]
+        if old:
+            self.replaced[id(old)] = value.step
+        self.held[value.endpoint] = value
+        self.values.append(value)
+
+    def _written(self, step: int, dst: int, new: list[tuple[Transfer, _Value]]) -> _Value:
+        before = self.held[dst]
+        copied = new[0][0].op is Op.COPY
+        new.sort(key=lambda arrival: arrival[0].src)
+        parts: Parts = before.parts if before and not copied else 0
+        for _, source in new:
+            parts = join(parts, source.parts)
+        own, lost = (None, before) if copied else (before, None)
+        return _Value(dst, step, parts, own, lost, tuple(new))
+
+
+def first_fault(
+    schedule: Schedule, promise: Contract, size: Size, faults: Sequence[_Fault]
+) -> ScheduleError:
+    """Return the error of the fault that entered first; ties go to the lower chunk, then rank."""
+    by_chunk: dict[int, list[_Fault]] = {}
+    for fault in faults:
+        by_chunk.setdefault(fault.chunk, []).append(fault)
+    moves: dict[int, dict[int, list[Transfer]]] = {chunk: {} for chunk in by_chunk}
+    for number, transfer in schedule.transfers():
+        if transfer.chunk in moves:
+            moves[transfer.chunk].setdefault(number, []).append(transfer)
+    silences = _silences(schedule)
+    traced: list[ScheduleError] = []
+    for chunk in sorted(by_chunk):
+        film = _Film(schedule, promise, size, chunk, moves[chunk])
+        for fault in _one_per_value(film, by_chunk[chunk]):
+            if twice(fault.parts):
+                traced.append(_double_count(schedule, film, fault))
+            if fault.promised & ~once(fault.parts):
+                traced.append(
+                    _wrong_owner(schedule, promise, size, film, fault)
+                    or _replaced(schedule, film, fault)
+                    or _left_behind(schedule, promise, film, fault, silences)
+                )
+            elif not twice(fault.parts):
+                traced.append(_stranger(schedule, film, fault))
+    return min(traced, key=lambda error: -1 if error.step is None else error.step)
+
+
+def _one_per_value(film: _Film, faults: Sequence[_Fault]) -> Iterator[_Fault]:
+    """Keep one of the ranks that ended with equal parts: the one that has had them for longest."""
+    first: dict[object, tuple[int, _Fault]] = {}
+    for fault in faults:
+        value = film.held[fault.rank]
+        step = value.step if value else -1
+        parts = fault.parts
+        key = parts if isinstance(parts, int) else frozenset(parts.items())
+        if key not in first or step < first[key][0]:
+            first[key] = (step, fault)
+    return (fault for _, fault in first.values())
+
+
+def _double_count(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError:
+    """Blame the first sum, in the fault's past, of two values that both hold a part."""
+    value = next(value for value in _past(film.held[fault.rank]) if twice(value.parts))
+    transfer, source, parts = _clash(value)
+    if sum(other == transfer for other, _ in value.arrivals) > 1:
+        advice = "the same transfer stands twice in this step, leave one of them out"
+    elif source.parts == fault.promised and schedule.world_size > transfer.dst:
+        advice = f"what {name_of(schedule, transfer.src)} sends is complete, so COPY it"
+    else:
+        advice = f"send a chunk that does not contain {it(twice(parts))}"
+    whose = parts_words(twice(parts))
+    message = f"{where(schedule, value.step, transfer)}: {whose} would be added twice; {advice}"
+    return ScheduleError(
+        message,
+        kind="double_count",
+        rank=transfer.dst,
+        step=value.step,
+        src=transfer.src,
+        dst=transfer.dst,
+        chunk=transfer.chunk,
+    )
+
+
+def _clash(value: _Value) -> tuple[Transfer, _Value, Parts]:
+    """Return the arrival that brought a part which was there already, and the sum with it."""
+    parts: Parts = value.own.parts if value.own else 0
+    for transfer, source in value.arrivals:
+        parts = join(parts, source.parts)
+        if twice(parts):
+            return transfer, source, parts
+    message = f"no clash in {value}"
+    raise AssertionError(message)
+
+
+def _stranger(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError:
+    """Blame the first transfer that brought a part which nobody promised there."""
+    extra = once(fault.parts) & ~fault.promised
+    value = next(
+        value
+        for value in _past(film.held[fault.rank])
+        if value.endpoint == fault.rank and once(value.parts) & extra
+    )
+    message = (
+        f"step {value.step}: {name_of(schedule, value.endpoint)}, chunk {fault.chunk}: "
+        f"nobody promised {parts_words(extra)} in this chunk of rank {fault.rank}; "
+        f"leave {it(extra)} out"
+    )
+    return ScheduleError(
+        message, kind="double_count", rank=fault.rank, step=value.step, chunk=fault.chunk
+    )
+
+
+def _wrong_owner(
+    schedule: Schedule, promise: Contract, size: Size, film: _Film, fault: _Fault
+) -> ScheduleError | None:
+    """Blame the transfer that completed the chunk on a rank to which nobody promised it."""
+    rank, chunk = fault.rank, fault.chunk
+    resting = [
+        value
+        for value in film.held[: schedule.world_size]
+        if value and value.arrivals and value.parts == fault.promised
+        if promise.ends(value.endpoint, chunk, size) is None
+    ]
+    if not resting:
+        return None
+    n = schedule.world_size
+    shifts = {(rank + 1) % n: "later"}
+    shifts[(rank - 1) % n] = "earlier"  # on two ranks too: rings go right
+    value = min(
+        resting, key=lambda value: (value.endpoint not in shifts, value.step, value.endpoint)
+    )
+    transfer, _ = value.arrivals[-1]
+    if value.endpoint in shifts and promise.reduces and not promise.rooted:
+        advice = f"start one chunk {shifts[value.endpoint]}"
+        if shifts[value.endpoint] == "earlier":
+            advice += ' (the "r + 1" trap: rank r ends with chunk r + 1)'
+    elif promise.reduces:
+        advice = f"let its way end there; the root is rank {size.root}, is that used?"
+    else:
+        advice = "let its way end there"
+    message = (
+        f"{where(schedule, value.step, transfer)}: chunk {chunk} is complete on rank "
+        f"{value.endpoint}, the contract wants it on rank {rank}: {advice}"
+    )
+    return ScheduleError(
+        message,
+        kind="wrong_owner",
+        rank=rank,
+        step=value.step,
+        src=transfer.src,
+        dst=transfer.dst,
+        peer=value.endpoint,
+        chunk=chunk,
+    )
+
+
+def _replaced(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError | None:
+    """Blame the first COPY, in the fault's past, that replaced a value with a missing part."""
+    missing = fault.promised & ~once(fault.parts)
+    losses = [
+        (value, once(value.lost.parts))
+        for value in _past(film.held[fault.rank])
+        if value.lost and once(value.lost.parts) & missing
+    ]
+    if not losses:
+        return None
+    value, lost = losses[0]
+    transfer, source = value.arrivals[0]
+    whose = parts_words(lost & missing)
+    if lost & once(source.parts):
+        advice = "send a chunk that contains what is there already"
+    else:
+        advice = "REDUCE keeps it"
+    message = (
+        f"{where(schedule, value.step, transfer)}: COPY replaces what "
+        f"{name_of(schedule, transfer.dst)} holds and loses {whose}; {advice}"
+    )
+    return ScheduleError(
+        message,
+        kind="missing",
+        rank=transfer.dst,
+        step=value.step,
+        src=transfer.src,
+        dst=transfer.dst,
+        chunk=transfer.chunk,
+    )
+
+
+def _left_behind(
+    schedule: Schedule,
+    promise: Contract,
+    film: _Film,
+    fault: _Fault,
+    silences: Sequence[_Silence],
+) -> ScheduleError:
+    """Blame the step in which the missing parts came to lie still.
+
+    No transfer is wrong here; one is left out, and its step is a best guess. A rank that has the
+    parts and sends nothing, although it sends again later; else the step after somebody last got
+    them; else, if they never moved, the first step in which their rank could have sent them.
+    """
+    missing = fault.promised & ~once(fault.parts)
+    carrying = [value for value in film.values if not missing & ~once(value.parts)]
+    if not carrying:  # they never were together: speak of the first alone
+        missing &= -missing
+        carrying = [value for value in film.values if not missing & ~once(value.parts)]
+    gained = [value for value in carrying if missing & ~once(value.before)]
+    newest = max(gained, key=lambda value: value.step)
+    what = parts_words(missing) if promise.reduces else "it"
+    them = it(missing) if promise.reduces else "it"
+    last = len(schedule.steps) - 1
+    gap = _first_gap(carrying, film, silences)
+    if gap is None and newest.step < 0:
+        gap = _first_chance(newest.endpoint, fault.rank, silences)
+    step: int | None = None
+    if gap:
+        step, holder = gap
+        why = f"{name_of(schedule, holder)} has {what} and sends nothing in this step"
+    else:
+        holder = newest.endpoint
+        step = min(newest.step + 1, last) if schedule.steps else None
+        why = f"{name_of(schedule, holder)} has {what}, and from here on nobody new gets {them}"
+        if newest.step >= last:
+            why = f"the schedule ends here, and {name_of(schedule, holder)} has {what}"
+    message = (
+        f"{'no step' if step is None else f'step {step}'}: chunk {fault.chunk}: {why}; rank "
+        f"{fault.rank} ends without {them}, add the transfer that brings {them} there"
+    )
+    return ScheduleError(
+        message, kind="missing", rank=fault.rank, step=step, peer=holder, chunk=fault.chunk
+    )
+
+
+class _Silence(NamedTuple):
+    """When an endpoint does nothing: the steps without a send, the last with one (or -1)."""
+
+    steps: list[int]
+    last_send: int
+    without_receive: frozenset[int]
+
+
+def _silences(schedule: Schedule) -> list[_Silence]:
+    every = range(len(schedule.steps))
+    sends: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
+    receives: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
+    for number, transfer in schedule.transfers():
+        sends[transfer.src].add(number)
+        receives[transfer.dst].add(number)
+    return [
+        _Silence(
+            [step for step in every if step not in out],
+            max(out, default=-1),
+            frozenset(every) - into,
+        )
+        for out, into in zip(sends, receives, strict=True)
+    ]
+
+
+def _first_gap(
+    carrying: Sequence[_Value], film: _Film, silences: Sequence[_Silence]
+) -> tuple[int, int] | None:
+    """Return the first step in which an endpoint held one of these values and sent nothing.
+
+    Only an endpoint that sends again later has a gap. Returns the step and the endpoint.
+    """
+    found = []
+    for value in carrying:
+        silent, last_send, _ = silences[value.endpoint]
+        after = bisect_right(silent, value.step)
+        step = silent[after] if after < len(silent) else last_send
+        if step < last_send and step <= film.replaced.get(id(value), step):
+            found.append((step, value.endpoint))
+    return min(found, default=None)
+
+
+def _first_chance(origin: int, target: int, silences: Sequence[_Silence]) -> tuple[int, int] | None:
+    """Return the first step in which `origin` could have sent, if possible also to `target`."""
+    silent = silences[origin].steps
+    free = [step for step in silent if step in silences[target].without_receive]
+    return ((free or silent)[0], origin) if silent else None
