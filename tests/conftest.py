@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def ray_session() -> Iterator[None]:
     """One local Ray for the whole run, started as a World starts it, gone at the end."""
-    from allranks.runtime.cluster import connect  # noqa: PLC0415 - many tests need no Ray
+    from allranks.runtime.cluster import connect
 
     # Ray's sockets lie below its folder, and Unix allows their names 107 bytes.
     folder = tempfile.mkdtemp(prefix="ar-", dir="/tmp")

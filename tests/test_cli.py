@@ -149,7 +149,8 @@ def test_price_lists_every_algorithm_and_marks_the_fastest(allranks):
     assert status == FINE
     marked = [line for line in out.splitlines() if line.endswith("fastest")]
     assert len(marked) == 1
-    assert marked[0].startswith("scatter_all_gather")
+    assert marked[0].startswith("chain, k=44 ")
+    assert "2.287 ms" in marked[0]
 
 
 def test_price_as_json_has_the_fields_of_the_api_in_base_units(allranks):

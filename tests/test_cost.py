@@ -14,6 +14,7 @@ from allranks.algorithms import ALGORITHMS, build
 from allranks.cost import (
     Bandwidth,
     Traffic,
+    best_chunks_of,
     best_num_chunks,
     busbw,
     bytes_per_rank,
@@ -378,6 +379,12 @@ def test_more_ports_share_the_peers():
     assert (found.latency_terms, found.seconds) == (3, 3 + 30)
 
 
+def test_ports_and_flights_count_at_the_receiver_too():
+    gather = custom([(peer, 0, 0, Op.COPY) for peer in range(1, 6)], world_size=6)
+    assert cost(gather, nbytes=10, topology=easy(6, ports=2)).seconds == 3 + 30
+    assert cost(gather, nbytes=10, topology=easy(6, in_flight=2)).seconds == 3 + 50
+
+
 def test_a_switch_has_a_port_for_every_endpoint():
     up = custom([(r, 4, 0, Op.REDUCE) for r in range(4)], world_size=4, num_switches=1)
     found = cost(up, nbytes=10, topology=easy(4))
@@ -461,6 +468,25 @@ def test_a_port_keeps_the_order_of_the_steps():
 def test_alphas_in_flight_overlap_on_the_data_driven_clock():
     found = spans(one_step_broadcast(4), easy(4, in_flight=2))
     assert found == {(0, 0, 1): (0, 11), (0, 0, 2): (0, 21), (0, 0, 3): (11, 31)}
+
+
+def test_messages_in_flight_share_the_wire_at_the_receiver():
+    gather = custom([(peer, 0, 0, Op.COPY) for peer in (1, 2)], world_size=3)
+    assert sorted(spans(gather, easy(3, in_flight=2)).values()) == [(0, 11), (0, 21)]
+
+
+def test_a_free_message_of_a_step_does_not_wait_for_a_blocked_one():
+    schedule = custom([(0, 1, 0, Op.COPY), (0, 2, 0, Op.COPY), (3, 2, 0, Op.COPY)], world_size=5)
+    assert spans(schedule, easy(5)) == {(0, 0, 1): (0, 11), (0, 3, 2): (0, 11), (0, 0, 2): (11, 22)}
+
+
+def test_in_lock_step_a_message_ends_with_the_busier_of_its_ports():
+    gather = custom([(1, 0, 0, Op.COPY), (2, 0, 0, Op.COPY), (3, 4, 0, Op.COPY)], world_size=5)
+    assert spans(gather, easy(5), "lockstep") == {
+        (0, 1, 0): (0, 22),
+        (0, 2, 0): (0, 22),
+        (0, 3, 4): (0, 11),
+    }
 
 
 def test_all_pairs_in_one_step_make_no_queue():
@@ -632,8 +658,9 @@ def test_one_chunk_is_best_where_nothing_is_passed_on_or_nothing_is_there(n, nby
     assert best_num_chunks(n, nbytes, 4e-6, 4e-11) == 1
 
 
-def test_without_alpha_every_byte_is_a_chunk():
-    assert best_num_chunks(4, 100, 0.0, 1e-9) == 100
+@pytest.mark.parametrize("alpha", [0.0, 1e-15])
+def test_no_chunk_is_smaller_than_a_byte(alpha):
+    assert best_num_chunks(4, 100, alpha, 1e-9) == 100
 
 
 # algbw and busbw
@@ -763,3 +790,25 @@ def test_an_endpoint_that_does_not_exist_is_named(transfer):
     with pytest.raises(ScheduleError, match="endpoints are 0 to 3") as caught:
         cost(schedule, nbytes=8, topology=bench(4))
     assert (caught.value.kind, caught.value.step) == ("unknown_endpoint", 0)
+
+
+def test_best_chunks_of_a_pipelined_algorithm_is_no_worse_than_its_neighbors():
+    bench = Topology.preset("bench", 6)
+    for collective, algorithm in [
+        ("broadcast", "chain"),
+        ("reduce", "chain"),
+        ("all_reduce", "sharp"),
+    ]:
+        best = best_chunks_of(collective, algorithm, world_size=6, nbytes=1e6, topology=bench)
+
+        def seconds(k, name=(collective, algorithm)):
+            return price(*name, world_size=6, nbytes=1e6, num_chunks=k, topology=bench).seconds
+
+        assert seconds(best) <= min(seconds(best - 1), seconds(best + 1))
+        assert seconds(best) < seconds(1)
+
+
+def test_best_chunks_of_an_algorithm_that_is_not_pipelined_is_none():
+    bench = Topology.preset("bench", 6)
+    facts = {"world_size": 6, "nbytes": 1e6, "topology": bench}
+    assert best_chunks_of("broadcast", "binomial", **facts) is None

@@ -43,7 +43,7 @@ HOUSE = {
     "learn": Row(f"{ENGINE} simulate program view", "numpy docutils sphinx"),
     "serve": Row(
         f"{ENGINE} simulate program runtime view learn",
-        "numpy docutils sphinx nbformat nbclient myst_nb jupyter_book jupyter_cache yaml",
+        "numpy docutils sphinx nbformat nbclient myst_nb jupyter_book jupyter_cache bs4",
     ),
     "cli": Row(f"{ENGINE} simulate program runtime view learn serve", "numpy typer rich click"),
 }

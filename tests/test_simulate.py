@@ -246,7 +246,7 @@ def test_a_chunk_travels_with_its_old_value_while_a_sum_arrives():
 def test_several_sums_into_one_chunk_start_from_the_own_value_in_order_of_src():
     values = [np.array([x], np.float32) for x in (1e8, 1, -1e8, 1)]
     found = simulate(one_shot(4), values)
-    # in fp32 a 1 that is added to 1e8 is lost: rank 2 adds -1e8, 1e8, 1, 1 and rank 3 1, 1e8, 1, -1e8
+    # in fp32 a 1 added to 1e8 is lost; rank 2 adds -1e8, 1e8, 1, 1 and rank 3 adds 1, 1e8, 1, -1e8
     assert [x.tolist() for x in found] == [[1], [1], [2], [0]]
 
 
@@ -355,6 +355,14 @@ def test_an_average_is_exact_where_the_dtype_allows(dtype):
     inputs = [np.array([4.0 * r, -8.0], dtype) for r in range(4)]
     found = simulate(build("reduce", "binomial", world_size=4, root=1), inputs, ReduceOp.AVG)
     assert_outputs(found, [None, np.array([6.0, -8.0], dtype), None, None])
+
+
+def test_an_average_divides_by_n_even_where_the_dtype_has_no_such_number():
+    dtype = np.dtype(ml_dtypes.float8_e4m3fn)  # knows 16 and 18, but not 17
+    plan = layout_of(one_shot(17), [Spec((1,), dtype)] * 17, "avg")
+    buffer = plan.new_buffer()
+    plan.load(0, np.array([16], dtype), buffer)
+    assert buffer.astype(float) == 0.9375  # 16/17 = 0.941; 16/16 would be 1
 
 
 @pytest.mark.parametrize("dtype", ["int32", "bool"])
@@ -584,6 +592,16 @@ def test_an_all_to_all_joins_the_send_buffers():
     assert plan.input_slices(1) == [slice(3, 6)]
     assert plan.output_slices(0) == [slice(0, 2), slice(3, 5)]
     assert [plan.output_shape(r) for r in range(2)] == [(4,), (2,)]
+
+
+@pytest.mark.parametrize("collective", sorted(CONTRACTS))
+def test_an_output_is_a_copy_of_the_buffer(collective):
+    schedule = any_schedule(collective, 3)
+    plan = layout(schedule, shaped_inputs(schedule, (7,), np.int32))
+    for rank in range(3):
+        buffer = plan.new_buffer()
+        output = plan.output(rank, buffer)
+        assert output is None or not np.shares_memory(output, buffer)
 
 
 def test_a_switch_holds_nothing_at_the_start():

@@ -261,6 +261,12 @@ def test_a_double_count_is_reported_where_it_entered_not_where_it_shows():
     assert "the part of rank 3 would be added twice" in str(error)
 
 
+def test_of_several_reduces_the_last_in_order_of_src_is_the_one_too_many():
+    steps = [[(3, 1, 0, REDUCE)], [(3, 0, 0, REDUCE), (1, 0, 0, REDUCE), (2, 0, 0, REDUCE)]]
+    error = refusal(make("reduce", 4, steps, root=0))
+    assert (error.kind, error.step, error.src) == ("double_count", 1, 3)
+
+
 def test_several_parts_added_twice_are_all_named():
     n = 7
     steps = [[(r, 0, 0, REDUCE)] for r in range(1, n)] + [[(0, 1, 0, REDUCE)]]
@@ -326,6 +332,18 @@ def test_parts_that_were_never_together_are_spoken_of_one_at_a_time():
     error = refusal(make("reduce", 4, [[(1, 0, 0, REDUCE)]], root=0))
     assert (error.kind, error.peer) == ("missing", 2)
     assert "the part of rank 2" in str(error)
+
+
+def test_who_no_longer_has_a_part_is_not_blamed_for_silence():
+    # Rank 1 sends chunk 1 in steps 0 and 2; in step 1, when it is silent, its chunk 0 is gone.
+    steps = [
+        [(2, 1, 0, COPY), (1, 0, 1, REDUCE)],
+        [(2, 0, 0, REDUCE), (2, 0, 1, REDUCE)],
+        [(1, 2, 1, REDUCE)],
+    ]
+    error = refusal(make("reduce", 3, steps, root=0, num_chunks=2))
+    assert (error.kind, error.step, error.peer) == ("missing", 0, 1)
+    assert "from here on nobody new gets it" in str(error)
 
 
 def test_always_sending_the_own_block_is_found_in_step_1():
@@ -509,7 +527,7 @@ def test_a_part_that_nobody_promised_is_refused_too(monkeypatch):
 def test_errors_survive_pickling_and_never_tell_what_was_expected():
     errors = [error for error in map(fault_of, corpus()) if error]
     for error in errors:
-        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+        again = pickle.loads(pickle.dumps(error))
         assert again.to_dict() == error.to_dict()
     messages = [str(error) for error in errors]
     assert len(messages) > 100

@@ -177,7 +177,6 @@ def price(  # noqa: PLR0913 - one parameter per option
     json_output: Json = False,
 ) -> None:
     """Price a collective: seconds, steps and bytes of each algorithm, and the lower bound."""
-    from allranks.algorithms import algorithms  # noqa: PLC0415
     from allranks.cost import lower_bound  # noqa: PLC0415
     from allranks.cost import price as price_of  # noqa: PLC0415
     from allranks.units import parse_bytes  # noqa: PLC0415
@@ -185,9 +184,8 @@ def price(  # noqa: PLR0913 - one parameter per option
     nbytes = parse_bytes(size)
     topology = _topology(world_size, alpha=alpha, bandwidth=bandwidth, preset=preset)
     bound = lower_bound(collective, world_size, nbytes, topology)
-    names = list(algorithms(collective)) if algorithm == "all" else [algorithm]
     rows = []
-    for name in names:
+    for name, pieces in _entrants(collective, algorithm, chunks, nbytes, topology):
         priced = price_of(
             collective,
             name,
@@ -195,10 +193,11 @@ def price(  # noqa: PLR0913 - one parameter per option
             nbytes=nbytes,
             topology=topology,
             root=root,
-            num_chunks=chunks if algorithm != "all" or _takes_chunks(collective, name) else None,
+            num_chunks=pieces,
         )
-        facts = {"collective": collective, "algorithm": name, "world_size": world_size}
-        rows.append({**facts, "nbytes": nbytes, **_fields(priced), "lower_bound_seconds": bound})
+        facts = {"collective": collective, "algorithm": name, "num_chunks": pieces}
+        size_of = {"world_size": world_size, "nbytes": nbytes}
+        rows.append({**facts, **size_of, **_fields(priced), "lower_bound_seconds": bound})
     if json_output:
         _print_json(rows)
         return
@@ -352,10 +351,26 @@ def _topology(
     raise ValueError(message)
 
 
-def _takes_chunks(collective: str, algorithm: str) -> bool:
-    from allranks.algorithms import ALGORITHMS  # noqa: PLC0415
+def _entrants(
+    collective: str, algorithm: str, chunks: int | None, nbytes: int, topology: Topology
+) -> list[tuple[str, int | None]]:
+    """Return what to price: (algorithm, num_chunks); a pipelined one also at its best number."""
+    from allranks.algorithms import ALGORITHMS, algorithms  # noqa: PLC0415
+    from allranks.cost import best_chunks_of  # noqa: PLC0415
 
-    return "num_chunks" in ALGORITHMS[collective, algorithm].parameters
+    if algorithm != "all":
+        return [(algorithm, chunks)]
+    entrants: list[tuple[str, int | None]] = []
+    for name in algorithms(collective):
+        if "num_chunks" not in ALGORITHMS[collective, name].parameters:
+            entrants.append((name, None))
+        elif chunks is not None:
+            entrants.append((name, chunks))
+        else:
+            n = topology.world_size
+            best = best_chunks_of(collective, name, world_size=n, nbytes=nbytes, topology=topology)
+            entrants += [(name, pieces) for pieces in sorted({1, best or 1})]
+    return entrants
 
 
 def _fields(priced: Cost) -> dict[str, Any]:
@@ -386,7 +401,7 @@ def _print_prices(rows: Sequence[dict[str, Any]]) -> None:
     table = [("algorithm", "time", "steps", "busiest rank sends", "receives", "messages", "")]
     table += [
         (
-            row["algorithm"],
+            row["algorithm"] + (f", k={row['num_chunks']}" if row["num_chunks"] else ""),
             format_seconds(row["seconds"]),
             f"{row['steps']:,}",
             format_bytes(row["bytes_sent_max"]),

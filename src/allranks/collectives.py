@@ -1,7 +1,7 @@
 """Contracts: who starts with which part of which chunk, and who must end with what.
 
-A contract knows no algorithm. A chunk's symbolic content is a multiset of `parts`: part r of chunk c
-is what rank r contributed to it. A schedule is right if, at its end, every promised chunk holds
+A contract knows no algorithm. A chunk's symbolic content is a multiset of `parts`: part r of chunk
+c is what rank r contributed to it. A schedule is right if, at its end, every promised chunk holds
 each of its parts exactly once; how it got there is nobody's business.
 """
 

@@ -109,16 +109,20 @@ class _Message(NamedTuple):
     in_port: tuple[str, int, int]
 
 
-class _Sizes(NamedTuple):
+class _Sizes:
     """The size of every chunk as a whole number of units, so that all sums are exact."""
 
-    units: Callable[[int], int]
-    unit: Fraction
+    def __init__(self, units: Callable[[int], int], unit: Fraction) -> None:
+        self.units = units
+        self._unit = unit
+        self._known: dict[int, float] = {}
 
     def nbytes(self, units: int) -> float:
         """Return so many units in bytes, as an int where that is exact."""
-        exact = units * self.unit
-        return int(exact) if exact.denominator == 1 else float(exact)
+        if units not in self._known:
+            exact = units * self._unit
+            self._known[units] = int(exact) if exact.denominator == 1 else float(exact)
+        return self._known[units]
 
 
 def cost(  # noqa: PLR0913 - the size in two forms
@@ -388,6 +392,19 @@ def best_num_chunks(world_size: int, nbytes: float, alpha: float, beta: float) -
     while k * (k + 1) < ratio:
         k += 1
     return min(k, most)
+
+
+def best_chunks_of(
+    collective: str, algorithm: str, *, world_size: int, nbytes: float, topology: Topology
+) -> int | None:
+    """Return the number of chunks with which a pipelined algorithm is fastest; None if it has none.
+
+    A chain of n ranks takes n - 2 + k steps and a switch k + 1, as a chain of three ranks does.
+    """
+    hops = {"chain": world_size, "sharp": 3}
+    if (collective, algorithm) not in _FORMS or algorithm not in hops:
+        return None
+    return best_num_chunks(hops[algorithm], nbytes, topology.alpha, topology.beta)
 
 
 class _Phase(NamedTuple):

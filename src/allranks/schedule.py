@@ -26,6 +26,8 @@ SIMULATED = "SIMULATED"
 EMULATED = "EMULATED"
 MEASURED_CPU = "MEASURED: CPU processes"
 
+_SHOWN = 60  # characters of a wrong value that a message quotes
+
 
 class Op(Enum):
     """What the receiver does with a chunk: keep it (COPY) or combine it with its own (REDUCE)."""
@@ -155,11 +157,9 @@ class Schedule:
     def to_text(self) -> str:
         """Return one line per transfer, as a person would write it down."""
         root = "" if self.root is None else f", root {self.root}"
-        lines = [
-            f"{self.collective} {self.algorithm}: {self.world_size} ranks, "
-            f"{self.num_chunks} chunks{root}, {len(self.steps)} steps, "
-            f"{self.num_transfers} transfers"
-        ]
+        size = f"{counted(self.world_size, 'rank')}, {counted(self.num_chunks, 'chunk')}{root}"
+        work = f"{counted(len(self.steps), 'step')}, {counted(self.num_transfers, 'transfer')}"
+        lines = [f"{self.collective} {self.algorithm}: {size}, {work}"]
         for number, step in enumerate(self.steps):
             lines.append(f"step {number}")
             lines += [
@@ -239,9 +239,7 @@ class Trace:
         if not isinstance(header, dict) or not isinstance(header.get("label"), str):
             message = "header: needs a label that says what was measured; write the trace again"
             raise ScheduleError(message, kind="format")
-        records = tuple(
-            _record(number, row) for number, row in enumerate(_list(fields, "records"))
-        )
+        records = tuple(_record(number, row) for number, row in enumerate(_list(fields, "records")))
         return cls(Schedule.from_dict(fields.get("schedule")), records, header)
 
     @classmethod
@@ -252,6 +250,15 @@ class Trace:
             ScheduleError: the text is not a trace (kind "format"); the message says where.
         """
         return cls.from_dict(_parse(text))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "step"), counted(131_071, "step")
+    ('1 step', '131,071 steps')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _check_whole(name: str, value: object, *, least: int) -> None:
@@ -310,7 +317,7 @@ def _step(number: int, data: object) -> tuple[Transfer, ...]:
 
 
 def _transfer(where: str, row: object) -> Transfer:
-    if not isinstance(row, list) or len(row) != 4 or not _whole(row[:3]):
+    if not isinstance(row, list) or len(row) != len(Transfer._fields) or not _whole(row[:3]):
         message = f"{where} is {_show(row)}; it must be [src, dst, chunk, op]"
         raise ScheduleError(message, kind="format")
     return Transfer(row[0], row[1], row[2], _op(where, row[3]))
@@ -328,7 +335,8 @@ def _record(number: int, row: object) -> TransferRecord:
         fields = ", ".join(TransferRecord._fields)
         message = f"{where} is {_show(row)}; it must be [{fields}]"
         raise ScheduleError(message, kind="format")
-    return TransferRecord(*row[:4], _op(where, row[4]), *row[5:])
+    step, src, dst, chunk, op, *measured = row
+    return TransferRecord(step, src, dst, chunk, _op(where, op), *measured)
 
 
 def _op(where: str, value: object) -> Op:
@@ -350,4 +358,4 @@ def _kind(value: object) -> str:
 
 def _show(value: object) -> str:
     text = json.dumps(value, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

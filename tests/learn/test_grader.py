@@ -131,7 +131,7 @@ def test_a_right_answer_passes_however_it_looks(name):
     assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 15}
 
 
-def test_an_all_reduce_of_two_ranks_passes_as_reduce_and_broadcast_with_half_a_price_lost():
+def test_the_first_exercise_passes_at_any_price_but_says_what_is_better():
     source = """
 from allranks import Op, Transfer
 
@@ -141,7 +141,7 @@ def two_rank_exchange(world_size=2):
 """
     verdict = judged(source, "00_hello_collective")
     assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 0}
-    assert verdict.status == "fail"
+    assert verdict.status == "pass"
     assert "the result is right, but alpha is paid 2 times; the target is 1" in verdict.message
 
 
@@ -406,6 +406,13 @@ def test_a_forged_message_never_passes_and_is_never_our_fault(name):
     assert verdict.status in ("error", "fail"), verdict.message
 
 
+def test_a_frame_that_announces_gigabytes_ends_the_check_at_once():
+    code = "os.write(channel, bytes([255] * 4))\nimport time\ntime.sleep(100)"
+    verdict = judged(forged(code))
+    assert verdict.status == "error"
+    assert "it sent more than a check ever needs" in verdict.message
+
+
 def test_rows_that_are_no_schedule_are_refused_wherever_they_come_from():
     rows = {"event": "case", "case": 0, "answer": [[[0, True, float("inf"), "copy"]], "x"]}
     verdict = judged(forged(frames(rows, DONE)))
@@ -446,12 +453,12 @@ def test_nothing_of_a_check_keeps_running(tmp_path):
     marker = tmp_path / "pid"
     source = body(
         "import ctypes, os, time\n"
-        "child = ctypes.CDLL(None).fork()\n"
-        "if child == 0:\n"
+        "if world_size == 1 and ctypes.CDLL(None).fork() == 0:\n"
         "    os.setsid()\n"
         f"    open({str(marker)!r}, 'w').write(str(os.getpid()))\n"
         "    time.sleep(600)\n"
-        "time.sleep(0.5)\n"
+        f"while not os.path.exists({str(marker)!r}): time.sleep(0.01)\n"
+        "time.sleep(0.01)\n"
         "return []"
     )
     assert judged(source).status == "fail"

@@ -134,3 +134,13 @@ def test_a_broken_manifest_is_named_in_a_sentence(tmp_path, manifest, said):
     with pytest.raises(ExerciseError, match=r"exercises\.toml") as caught:
         load_manifest(tmp_path)
     assert said in str(caught.value)
+
+
+def test_a_rule_for_passing_that_is_none_is_named(tmp_path):
+    manifest = (
+        "[[exercise]]\nslug='a'\nwhy=''\nkind='value'\ntitle=''\nchapter=''\nseconds=1\n"
+        "goal='luck'\n"
+    )
+    (tmp_path / "exercises.toml").write_text(manifest, encoding="utf-8")
+    with pytest.raises(ExerciseError, match="goal is 'luck'"):
+        load_manifest(tmp_path)

@@ -67,57 +67,28 @@ def run_threads(
     *,
     delay: Callable[[int, int], float] = lambda _endpoint, _instruction: 0.0,
     barrier: bool = True,
-    collect: Callable[[int], Any] | None = None,
+    collect: Callable[[int], Any] = lambda _endpoint: None,
 ) -> list[list[Any]]:
     """Play the schedule once per entry of `runs`, back to back, one thread per endpoint.
 
     Nobody waits between two runs but for what the programs say. `delay(endpoint, i)` is how long
     to sleep before instruction i. Returns, per run, what `collect` gave at each endpoint.
     """
-    schedule = made.layout.schedule
-    answers: list[list[Any]] = [[None] * schedule.num_endpoints for _ in runs]
+    endpoints = range(made.layout.schedule.num_endpoints)
+    answers: list[list[Any]] = [[None for _ in endpoints] for _ in runs]
     errors: list[BaseException] = []
 
     def work(endpoint: int) -> None:
-        control = made.controls[endpoint]
-        program = made.plan.programs[endpoint]
-        actions = load(program, endpoint, made.regions, made.memory, made.layout.dtype)
-        ufunc = made.layout.reduce_op.ufunc
-        for number, inputs in enumerate(runs):
-            base = 1 + number * made.plan.length
-            if endpoint < schedule.world_size and inputs[endpoint] is not None:
-                array = inputs[endpoint]
-                assert array is not None
-                made.layout.load(endpoint, array, made.buffer(endpoint))
-            if barrier:
-                arrive(control, endpoint, run=1, base=base, endpoints=schedule.num_endpoints)
-            else:
-                time.sleep(delay(endpoint, -1))
-                control.publish(endpoint, base)
-            play(
-                actions,
-                control,
-                endpoint,
-                run=1,
-                base=base,
-                ufunc=ufunc,
-                before=lambda i: time.sleep(delay(endpoint, i)),
-            )
-            leave(program, control, endpoint, run=1, base=base)
-            if collect:
-                answers[number][endpoint] = collect(endpoint)
-
-    def guarded(endpoint: int) -> None:
         try:
-            work(endpoint)
+            for number, array in enumerate(run[endpoint] for run in padded):
+                one_run(made, endpoint, number, array, delay=delay, barrier=barrier)
+                answers[number][endpoint] = collect(endpoint)
         except BaseException as error:  # noqa: BLE001 - raised again by the test's own thread
             errors.append(error)
             made.controls[endpoint].abort(1)
 
-    threads = [
-        threading.Thread(target=guarded, args=(e,), daemon=True)
-        for e in range(schedule.num_endpoints)
-    ]
+    padded = [[*run, *[None] * made.layout.schedule.num_switches] for run in runs]
+    threads = [threading.Thread(target=work, args=(e,), daemon=True) for e in endpoints]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -126,6 +97,37 @@ def run_threads(
     if errors:
         raise errors[0]
     return answers
+
+
+def one_run(
+    made: Bench,
+    endpoint: int,
+    number: int,
+    array: Array | None,
+    *,
+    delay: Callable[[int, int], float],
+    barrier: bool,
+) -> None:
+    """Play one endpoint's part of one run, as its actor would."""
+    control, program = made.controls[endpoint], made.plan.programs[endpoint]
+    base = 1 + number * made.plan.length
+    if array is not None:
+        made.layout.load(endpoint, array, made.buffer(endpoint))
+    if barrier:
+        arrive(control, endpoint, run=1, base=base, endpoints=len(made.regions))
+    else:
+        time.sleep(delay(endpoint, -1))
+        control.publish(endpoint, base)
+    play(
+        load(program, endpoint, made.regions, made.memory, made.layout.dtype),
+        control,
+        endpoint,
+        run=1,
+        base=base,
+        ufunc=made.layout.reduce_op.ufunc,
+        before=lambda i: time.sleep(delay(endpoint, i)),
+    )
+    leave(program, control, endpoint, run=1, base=base)
 
 
 def random_delays(rng: random.Random, endpoints: int) -> Callable[[int, int], float]:

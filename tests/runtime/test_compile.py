@@ -7,11 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from allranks.algorithms import ALGORITHMS, build
-from allranks.runtime.compile import OWN, compile_schedule
-from allranks.schedule import Op, Schedule, Transfer
-from allranks.simulate import layout, simulate
 from runtime_harness import (
     Array,
     Bench,
@@ -22,6 +17,11 @@ from runtime_harness import (
     run_threads,
     starts,
 )
+
+from allranks.algorithms import ALGORITHMS, build
+from allranks.runtime.compile import OWN, compile_schedule
+from allranks.schedule import Op, Schedule, Transfer
+from allranks.simulate import layout, simulate
 
 DTYPES = ["int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "bool"]
 
@@ -158,7 +158,9 @@ def test_a_chunk_reduced_into_and_sent_in_one_step_sends_its_old_value() -> None
     inputs = [np.array([1, 10, 100]) * (rank + 1) for rank in range(3)]
     made = bench(layout(schedule, inputs))
     slow_reader = lambda endpoint, _i: 0.05 if endpoint == 2 else 0.0  # noqa: E731
-    (answer,) = run_threads(made, [inputs], delay=slow_reader, collect=lambda e: outputs_of(made, e))
+    (answer,) = run_threads(
+        made, [inputs], delay=slow_reader, collect=lambda e: outputs_of(made, e)
+    )
     assert answer[2].tolist() == [6, 60, 600]
     assert simulate(schedule, inputs)[2].tolist() == [6, 60, 600]
 
@@ -186,7 +188,11 @@ def test_overwriting_waits_for_the_reader_of_the_step_before() -> None:
 
 
 def test_several_senders_are_added_to_the_own_value_in_rank_order() -> None:
-    step = (Transfer(3, 1, 0, Op.REDUCE), Transfer(0, 1, 0, Op.REDUCE), Transfer(2, 1, 0, Op.REDUCE))
+    step = (
+        Transfer(3, 1, 0, Op.REDUCE),
+        Transfer(0, 1, 0, Op.REDUCE),
+        Transfer(2, 1, 0, Op.REDUCE),
+    )
     schedule = Schedule("reduce", "custom", 4, 1, (step,), root=1)
     plan = compile_schedule(layout(schedule, [np.arange(2)] * 4))
     (instruction,) = plan.programs[1].instructions

@@ -250,7 +250,7 @@ def test_names_that_do_not_exist_are_answered_with_those_that_do(world_of: World
         world_of(3).all_reduce([np.zeros(1)] * 3, "rings")
     with pytest.raises(ValueError, match="did you mean 'sum'"):
         world_of(3).all_reduce([np.zeros(1)] * 3, reduce_op="sums")
-    with pytest.raises(ValueError, match="all_to_all: no algorithm of it yet.*all_reduce"):
+    with pytest.raises(ValueError, match=r"all_to_all: no algorithm of it yet.*all_reduce"):
         world_of(3).all_to_all([np.zeros(3)] * 3)
 
 

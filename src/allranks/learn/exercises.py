@@ -22,6 +22,7 @@ from allranks.errors import unknown_name
 MANIFEST = "exercises.toml"
 SMALL_WORLD = 8
 KINDS = ("schedule", "value")
+GOALS = ("targets", "contract")
 
 
 class ExerciseError(ValueError):
@@ -75,6 +76,7 @@ class Exercise:
     more_worlds: tuple[int, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     num_chunks: str = "1"
+    goal: str = "targets"
     targets: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""
     feedback: tuple[Feedback, ...] = ()
@@ -167,6 +169,9 @@ def _exercise(folder: Path, row: dict[str, Any]) -> Exercise:
         raise ExerciseError(message) from error
     if exercise.kind not in KINDS:
         message = f"{MANIFEST}: {exercise.slug}: kind is {exercise.kind!r}; use one of {KINDS}"
+        raise ExerciseError(message)
+    if exercise.goal not in GOALS:
+        message = f"{MANIFEST}: {exercise.slug}: goal is {exercise.goal!r}; use {GOALS}"
         raise ExerciseError(message)
     return exercise
 

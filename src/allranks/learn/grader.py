@@ -1,9 +1,10 @@
 """Judges exercises from what the learner's process really sent: rows of transfers, or a number.
 
-An exercise passes if its promise holds in every case, and the targets for bytes and latency are met
-at least within 1.3 times. The promise is worth 60 points, all or nothing; bytes 25 and latency 15:
-all at the target, half within 1.3 times, else none. Any schedule that keeps the promise at that
-price passes, whatever it looks like. A fault of ours is ungraded, never a zero.
+An exercise passes if its promise holds in every case and the targets for bytes and latency are met
+at least within 1.3 times; where the manifest says `goal = "contract"`, the promise is enough.
+The promise is worth 60 points, all or nothing; bytes 25 and latency 15: all at the target, half
+within 1.3 times, else none. Any schedule that keeps the promise at that price passes, whatever it
+looks like. A fault of ours is ungraded, never a zero.
 """
 
 from __future__ import annotations
@@ -284,7 +285,7 @@ class _Judging:
             f"{worst.case.words()}: the result is right, but {_amount(quantity, value)}; "
             f"the target is {_target(quantity, wanted)}."
         )
-        if 0.0 not in shares.values():
+        if 0.0 not in shares.values() or self.exercise.goal == "contract":
             message = f"Right in {_all(outcomes)}. {sentence}"
             return self._done("pass", message, scored, note=self.exercise.why)
         event = {

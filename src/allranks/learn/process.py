@@ -248,11 +248,8 @@ def _listen(process: subprocess.Popen[bytes], channel: int, seconds: float) -> R
                 code = process.wait(GRACE) if code is None else code
                 _say_how_it_ended(run, code, late=used > seconds)
         run.seconds = time.monotonic() - (began if started is None else started)
-        deadline = time.monotonic() + GRACE
-        while run.ending == "done" and listener.open and time.monotonic() < deadline:
-            # somebody else may still hold the channels open when the process itself has left
-            if not listener.turn(0.05) and process.poll() is not None:
-                break
+        if run.ending == "done":
+            _drain(listener, process)
     except subprocess.TimeoutExpired:
         run.ending, run.detail = "protocol", "it closed its channels and went on"
     finally:
@@ -262,6 +259,14 @@ def _listen(process: subprocess.Popen[bytes], channel: int, seconds: float) -> R
         message = f"the process for the check ended at once: {run.output[-400:] or run.detail}"
         raise InfrastructureError(message)
     return run
+
+
+def _drain(listener: _Listener, process: subprocess.Popen[bytes]) -> None:
+    """Take in the last output; somebody else may hold the channels open, so not for ever."""
+    deadline = time.monotonic() + GRACE
+    while listener.open and time.monotonic() < deadline:
+        if not listener.turn(0.05) and process.poll() is not None:
+            return
 
 
 def _say_how_it_ended(run: Run, code: int, *, late: bool) -> None:

@@ -17,20 +17,24 @@ from pathlib import Path
 from typing import Any
 
 from allranks.errors import TransportUnavailable
+from allranks.runtime import guard
 
 _OBJECT_STORE_BYTES = 256 << 20
 _LEAST_OBJECT_STORE_BYTES = 80 << 20
 # Ray appends /ray/session_<date>_<pid>/sockets/plasma_store; Unix allows 107 bytes (macOS 103).
 _LONGEST_SOCKET_PATH = 103
-_SOCKET_SUFFIX = (
-    "/ray/session_2025-01-01_00-00-00_000000_4194304/sockets/plasma_store.1"
-)
+_SOCKET_SUFFIX = "/ray/session_2025-01-01_00-00-00_000000_4194304/sockets/plasma_store.1"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy")
 
-# Read when Ray is imported or started. All but RAY_DEDUP_LOGS may be set by the user instead.
+# A dead rank is reported once, by us. Everything else that Ray's processes print is shown, each
+# line as often as it comes: otherwise Ray folds similar lines of different actors into one.
+_DEATH_NOTICE = "A worker died or was killed while executing"
+
+# Read when Ray is imported or started; what the user has set stays.
 _SETTINGS = {
-    "RAY_DEDUP_LOGS": "0",  # else similar lines from different ranks become one
+    "RAY_DEDUP_LOGS_ALLOW_REGEX": f"^(?!{_DEATH_NOTICE})",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": f"^{_DEATH_NOTICE}",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # else `uv run` makes a new environment per actor
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -154,6 +158,7 @@ def _start(ray: Any) -> None:  # noqa: ANN401
         if folder := _short_folder():
             options["_temp_dir"] = folder
     try:
+        before = _children()
         with _environment():
             ray.init(**options)
     except Exception as error:
@@ -167,10 +172,16 @@ def _start(ray: Any) -> None:  # noqa: ANN401
             "ar.simulate(schedule, inputs), which needs no Ray"
         )
         raise TransportUnavailable(message) from error
+    if not address and before is not None:
+        guard.watch_over((_children() or set()) - before)
+
+
+def _children() -> set[int] | None:
+    """Return what this process has started; None where the system does not tell."""
+    return guard.descendants(os.getpid()) if Path("/proc/self/stat").exists() else None
 
 
 def _settle() -> None:
-    os.environ["RAY_DEDUP_LOGS"] = _SETTINGS["RAY_DEDUP_LOGS"]
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     if any(os.environ.get(p) or os.environ.get(p.upper()) for p in _PROXIES):
@@ -203,7 +214,7 @@ def _without_slow_imports() -> Iterator[None]:
     if name in sys.modules or "jsonschema" in sys.modules:
         yield
         return
-    sys.modules[name] = None  # type: ignore[assignment] - makes its import fail
+    sys.modules[name] = None  # type: ignore[assignment]  # makes its import fail
     try:
         yield
     finally:
@@ -233,9 +244,7 @@ def _short_folder() -> str | None:
         return None
     for parent in ("/tmp", "/var/tmp", str(Path.home())):  # noqa: S108 - a folder of our own in it
         folder = Path(parent) / f"ray-{getpass.getuser()}"
-        if len(str(folder).encode()) + len(_SOCKET_SUFFIX) > _LONGEST_SOCKET_PATH + len(
-            "/ray"
-        ):
+        if len(str(folder).encode()) + len(_SOCKET_SUFFIX) > _LONGEST_SOCKET_PATH + len("/ray"):
             continue
         try:
             folder.mkdir(mode=0o700, exist_ok=True)

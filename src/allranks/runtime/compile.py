@@ -11,9 +11,9 @@ for a step to end: an instruction waits only
 overwritten in one step. Its new value goes to a second place (a shadow), which is from then on the
 chunk's place; the next such step goes back to the first. Nothing is ever copied back.
 
-Large chunks are cut into tiles, so that a receiver can pass on the first tile while the second one
-is still under way. Waits are counted per tile. The list of each endpoint keeps the order of one
-list of all instructions, and waits only point backwards in it, so compiled programs cannot deadlock.
+Large chunks are cut into tiles, so that a receiver can pass on the first tile while the second is
+still under way. Waits are counted per tile. The list of each endpoint keeps the order of one list
+of all instructions, and waits only point backwards in it, so compiled programs cannot deadlock.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Source(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """Combine the sources, in this order, into `count` elements at `target` of one's own memory.
+    """Combine the sources, in this order, into `elements` elements at `target` of one's own memory.
 
     `waits` are (endpoint, k): the endpoint must have finished its first k instructions.
     """
 
     target: int
-    count: int
+    elements: int
     sources: tuple[Source, ...]
     waits: tuple[tuple[int, int], ...]
     step: int
@@ -109,9 +109,7 @@ class _Compiler:
         endpoints = range(layout.schedule.num_endpoints)
         self._bounds = layout.bounds
         self._tile = tile
-        self._held = {
-            (e, chunk) for e in endpoints for chunk in layout.held_at_start(e)
-        }
+        self._held = {(e, chunk) for e in endpoints for chunk in layout.held_at_start(e)}
         self._instructions: list[list[Instruction]] = [[] for _ in endpoints]
         self._known: list[dict[int, int]] = [{} for _ in endpoints]
         self._in_shadow: set[tuple[int, int]] = set()
@@ -137,8 +135,7 @@ class _Compiler:
             senders += [(src, transfer) for src, _, transfer in incoming]
             for tile, (offset, count) in enumerate(self._tiles(chunk)):
                 cells = [
-                    _Cell(src, chunk, (src, chunk) in self._in_shadow, tile)
-                    for src, _ in senders
+                    _Cell(src, chunk, (src, chunk) in self._in_shadow, tile) for src, _ in senders
                 ]
                 target = _Cell(dst, chunk, shadow, tile)
                 sources = tuple(
@@ -169,9 +166,7 @@ class _Compiler:
         return Plan(
             programs=tuple(
                 Program(tuple(instructions), tuple(sorted(exit_waits.items())))
-                for instructions, exit_waits in zip(
-                    self._instructions, exits, strict=True
-                )
+                for instructions, exit_waits in zip(self._instructions, exits, strict=True)
             ),
             elements=tuple(self._elements),
             places=tuple(tuple(moved) for moved in places),
@@ -190,9 +185,7 @@ class _Compiler:
         key = (cell.endpoint, cell.chunk)
         if key not in self._shadow_at:
             self._shadow_at[key] = self._elements[cell.endpoint]
-            self._elements[cell.endpoint] += (
-                self._bounds[cell.chunk + 1] - self._bounds[cell.chunk]
-            )
+            self._elements[cell.endpoint] += self._bounds[cell.chunk + 1] - self._bounds[cell.chunk]
         return self._shadow_at[key]
 
     def _waits(
@@ -201,16 +194,12 @@ class _Compiler:
         """Return whom endpoint `me` must wait for, leaving out what it has already waited for."""
         need: dict[int, int] = {}
         for cell in sources:
-            need[cell.endpoint] = max(
-                need.get(cell.endpoint, 0), self._written.get(cell, 0)
-            )
+            need[cell.endpoint] = max(need.get(cell.endpoint, 0), self._written.get(cell, 0))
         for reader, done in self._readers.get(target, {}).items():
             need[reader] = max(need.get(reader, 0), done)
         need.pop(me, None)
         known = self._known[me]
-        waits = tuple(
-            (peer, done) for peer, done in need.items() if known.get(peer, -1) < done
-        )
+        waits = tuple((peer, done) for peer, done in need.items() if known.get(peer, -1) < done)
         known.update(waits)
         return waits
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGES = ("allranks", "numpy", "ray")
+_GPU_FIELDS = ("uuid", "name", "memory.total", "driver_version")
 _NVIDIA_SMI_SECONDS = 10
 
 
@@ -53,12 +54,8 @@ class Machine:
 
     def to_text(self) -> str:
         """Return a few lines for a person."""
-        gpus = [
-            f"{gpu.name}, {_gib(gpu.memory_bytes)} ({gpu.uuid})" for gpu in self.gpus
-        ]
-        packages = ", ".join(
-            f"{name} {number}" for name, number in self.versions.items()
-        )
+        gpus = [f"{gpu.name}, {_gib(gpu.memory_bytes)} ({gpu.uuid})" for gpu in self.gpus]
+        packages = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         lines = [
             f"processor      {self.cpu}, {self.cores} cores usable",
             f"memory         {_gib(self.memory_bytes)}, {_gib(self.available_bytes)} available",
@@ -119,7 +116,7 @@ def gpus() -> tuple[Gpu, ...]:
     command = shutil.which("nvidia-smi")
     if command is None:
         return ()
-    query = "--query-gpu=uuid,name,memory.total,driver_version"
+    query = "--query-gpu=" + ",".join(_GPU_FIELDS)
     try:
         answer = subprocess.run(  # noqa: S603 - a fixed command line
             [command, query, "--format=csv,noheader,nounits"],
@@ -131,15 +128,13 @@ def gpus() -> tuple[Gpu, ...]:
     except (OSError, subprocess.SubprocessError):
         # A driver that does not answer is, for us, a machine without GPUs.
         return ()
-    return tuple(
-        _gpu(line) for line in answer.stdout.splitlines() if line.count(",") >= 3
-    )
+    lines = [line.split(",", 3) for line in answer.stdout.splitlines()]
+    return tuple(_gpu(*parts) for parts in lines if len(parts) == len(_GPU_FIELDS))
 
 
-def _gpu(line: str) -> Gpu:
-    uuid, name, mebibytes, driver = (part.strip() for part in line.split(",", 3))
-    size = int(mebibytes) << 20 if mebibytes.isdigit() else 0
-    return Gpu(uuid=uuid, name=name, memory_bytes=size, driver=driver)
+def _gpu(uuid: str, name: str, mebibytes: str, driver: str) -> Gpu:
+    size = int(mebibytes) << 20 if mebibytes.strip().isdigit() else 0
+    return Gpu(uuid=uuid.strip(), name=name.strip(), memory_bytes=size, driver=driver.strip())
 
 
 def _cpu_model() -> str:
@@ -163,11 +158,7 @@ def _meminfo(name: str) -> int | None:
         key, _, value = line.partition(":")
         if key == name:
             return int(value.split()[0]) * 1024
-    if (
-        name == "MemTotal"
-        and hasattr(os, "sysconf")
-        and "SC_PHYS_PAGES" in os.sysconf_names
-    ):
+    if name == "MemTotal" and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
 

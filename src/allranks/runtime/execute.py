@@ -77,7 +77,7 @@ def load(
     writes: list[tuple[int, int]] = []
     actions: list[Action] = []
     for instruction in program.instructions:
-        count = instruction.count
+        count = instruction.elements
         sources = tuple(
             flat[source.endpoint][source.offset : source.offset + count]
             for source in instruction.sources
@@ -85,9 +85,7 @@ def load(
         target = own[instruction.target : instruction.target + count]
         transfers = tuple(source.transfer for source in instruction.sources)
         actions.append(Action(instruction.waits, target, sources, transfers))
-        writes.append(
-            (regions[endpoint].offset + instruction.target * dtype.itemsize, count)
-        )
+        writes.append((regions[endpoint].offset + instruction.target * dtype.itemsize, count))
         reads += [
             (regions[source.endpoint].offset + source.offset * dtype.itemsize, count)
             for source in instruction.sources
@@ -97,9 +95,7 @@ def load(
     return actions
 
 
-def _touch(
-    memory: mmap.mmap, parts: list[tuple[int, int]], itemsize: int, advice: int
-) -> None:
+def _touch(memory: mmap.mmap, parts: list[tuple[int, int]], itemsize: int, advice: int) -> None:
     spans: list[tuple[int, int]] = []
     for offset, count in sorted(parts):
         first = offset // mmap.PAGESIZE * mmap.PAGESIZE
@@ -163,16 +159,12 @@ def play(  # noqa: PLR0913 - who, where, which run and with what arithmetic
                     begin = end
                 if transfers[0] != OWN:
                     first = record.begin[transfers[1]]
-                    record.note(
-                        transfers[0], first, record.end[transfers[1]], target.nbytes
-                    )
+                    record.note(transfers[0], first, record.end[transfers[1]], target.nbytes)
             control.publish(endpoint, base + done + 1)
     return record
 
 
-def arrive(
-    control: Control, endpoint: int, *, run: int, base: int, endpoints: int
-) -> None:
+def arrive(control: Control, endpoint: int, *, run: int, base: int, endpoints: int) -> None:
     """Say that this endpoint's input lies ready, and wait until everybody says so.
 
     Raises:
@@ -184,9 +176,7 @@ def arrive(
             control.wait(endpoint, peer, base, run)
 
 
-def leave(
-    program: Program, control: Control, endpoint: int, *, run: int, base: int
-) -> None:
+def leave(program: Program, control: Control, endpoint: int, *, run: int, base: int) -> None:
     """Wait until nobody reads this endpoint's memory any more.
 
     Raises:

@@ -71,11 +71,7 @@ class Memory:
         size = self.notes_bytes(endpoint)
         data = os.pread(self._notes[endpoint].fd, min(size, NOTES_BYTES), 0)
         text = data.decode("utf-8", errors="replace")
-        return (
-            text
-            if size <= NOTES_BYTES
-            else f"{text}\n... {size - NOTES_BYTES} more bytes\n"
-        )
+        return text if size <= NOTES_BYTES else f"{text}\n... {size - NOTES_BYTES} more bytes\n"
 
     def notes_bytes(self, endpoint: int) -> int:
         """Return how much an endpoint has printed in this run so far."""
@@ -105,9 +101,7 @@ class Memory:
         # Before compiling, which for a vector of impossible size would take for ever.
         self._check_room(layout.schedule.num_endpoints * layout.count * layout.dtype.itemsize)
         plan = compile_schedule(layout)
-        sizes = [
-            -(-e * layout.dtype.itemsize // _ALIGN) * _ALIGN for e in plan.elements
-        ]
+        sizes = [-(-e * layout.dtype.itemsize // _ALIGN) * _ALIGN for e in plan.elements]
         offsets = list(accumulate(sizes, initial=0))
         regions = tuple(map(Region, offsets[:-1], plan.elements))
         programs = [pickle.dumps(program) for program in plan.programs]
@@ -171,9 +165,7 @@ class Memory:
         if self._arena_memory is None:
             message = "no arena: prepare comes first"
             raise RuntimeError(message)
-        return view(
-            self._arena_memory, prepared.regions[endpoint], prepared.layout.dtype
-        )
+        return view(self._arena_memory, prepared.regions[endpoint], prepared.layout.dtype)
 
     def output(self, prepared: Prepared, rank: int) -> Array | None:
         """Return a copy of a rank's output, from wherever its chunks have ended up."""

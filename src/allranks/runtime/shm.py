@@ -120,9 +120,7 @@ def membarrier() -> Fence:
     """
     number = _MEMBARRIER_CALL.get(platform.machine().lower())
     if number is None or not sys.platform.startswith("linux"):
-        message = (
-            f"no memory barrier is known for {platform.machine()} on {sys.platform}"
-        )
+        message = f"no memory barrier is known for {platform.machine()} on {sys.platform}"
         raise OSError(errno.ENOSYS, message)
     call = _syscall()
     if call(number, _MEMBARRIER_REGISTER_GLOBAL_EXPEDITED, 0, 0, None, None, 0) != 0:
@@ -167,12 +165,10 @@ class Futex:
         self._limit_address = ctypes.addressof(self._limit)
 
     def sleep(self, address: int, seen: int, seconds: float) -> None:
-        """Sleep until somebody wakes `address`, unless it no longer holds `seen`, or for so long."""
+        """Sleep until somebody wakes `address`, or it no longer holds `seen`, or for so long."""
         self._limit.nanoseconds = int(seconds * 1e9)
         low = seen & 0xFFFFFFFF
-        self._call(
-            self._number, address, _FUTEX_WAIT, low, self._limit_address, None, 0
-        )
+        self._call(self._number, address, _FUTEX_WAIT, low, self._limit_address, None, 0)
 
     def wake(self, address: int) -> None:
         """Wake everybody who sleeps on `address`."""
@@ -212,7 +208,7 @@ class Phase(IntEnum):
     DONE = 4
 
 
-class Stopped(Exception):  # noqa: N818 - an order to stop, not an error of this rank
+class Stopped(Exception):
     """The driver stopped the run: another rank failed, or somebody interrupted it."""
 
 
@@ -236,9 +232,7 @@ class Control:
     a stale abort stops nobody.
     """
 
-    def __init__(
-        self, memory: mmap.mmap, endpoints: int, *, sleep: str | None = None
-    ) -> None:
+    def __init__(self, memory: mmap.mmap, endpoints: int, *, sleep: str | None = None) -> None:
         self.endpoints = endpoints
         self.words = memoryview(memory).cast("q")
         self._bytes = memoryview(memory)
@@ -251,11 +245,7 @@ class Control:
     @staticmethod
     def nbytes(endpoints: int) -> int:
         """Return how much memory the control block of so many endpoints needs."""
-        return (
-            8 * (_ENDPOINTS + _PER_ENDPOINT * endpoints)
-            + MAIL_BYTES * endpoints
-            + JOB_BYTES
-        )
+        return 8 * (_ENDPOINTS + _PER_ENDPOINT * endpoints) + MAIL_BYTES * endpoints + JOB_BYTES
 
     @staticmethod
     def counter(endpoint: int) -> int:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: its trace, with a header that says what was measured where, and a log."""
+"""What a run leaves behind: its trace, whose header says what was measured where, and a log."""
 
 from __future__ import annotations
 

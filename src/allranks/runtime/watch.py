@@ -122,9 +122,7 @@ class Watch:
     def _check_progress(self, seconds: float, *, moved: bool) -> None:
         control = self._control
         seen = tuple(
-            value
-            for e in self._endpoints
-            for value in (control.count(e), int(control.phase(e)))
+            value for e in self._endpoints for value in (control.count(e), int(control.phase(e)))
         )
         now = time.monotonic()
         if moved or seen != self._seen:
@@ -161,29 +159,21 @@ class Watch:
         if instruction is not None:
             return f"is in step {instruction.step}, at chunk {instruction.chunk}"
         done = self._plan is not None and self._control.count(endpoint) > self._base
-        return (
-            "has finished its transfers"
-            if done or phase is Phase.DONE
-            else "is about to begin"
-        )
+        return "has finished its transfers" if done or phase is Phase.DONE else "is about to begin"
 
-    def _fields(self, endpoint: int) -> dict[str, int | None]:
+    def _step_and_chunk(self, endpoint: int) -> tuple[int, int] | tuple[None, None]:
         instruction = self._state(endpoint).instruction
-        step, chunk = (
-            (instruction.step, instruction.chunk) if instruction else (None, None)
-        )
-        return {"step": step, "chunk": chunk}
+        return (instruction.step, instruction.chunk) if instruction else (None, None)
 
     def _died(self, endpoint: int, death: Death) -> CollectiveError:
-        place = (
-            self._place(endpoint).replace("is ", "was ", 1).replace("has ", "had ", 1)
-        )
+        place = self._place(endpoint).replace("is ", "was ", 1).replace("has ", "had ", 1)
         message = (
             f"{self._names[endpoint]}: its process {death.pid} ended while it {place}; the run was "
             "stopped on all ranks and the next one gets a new process. If its code did not end "
             "it, look for a crash or for too little memory"
         )
-        error = PeerDied(message, rank=endpoint, **self._fields(endpoint))
+        step, chunk = self._step_and_chunk(endpoint)
+        error = PeerDied(message, rank=endpoint, step=step, chunk=chunk)
         error.add_note(f"Ray says: {death.detail}")
         return error
 
@@ -206,9 +196,7 @@ class Watch:
 
     def _stalled(self) -> CollectiveError:
         pending = self._group.pending
-        waits = {
-            e: wait for e in pending if (wait := self._control.waits_for(e)) is not None
-        }
+        waits = {e: wait for e in pending if (wait := self._control.waits_for(e)) is not None}
         ready = any(self._control.phase(e) < Phase.READY for e in pending)
         blamed = [
             e
@@ -229,8 +217,8 @@ class Watch:
             f"{self._names[culprit]} does there, or give World a longer timeout"
         )
         peer = next((e for e in waiters if e in waits and waits[e][0] == culprit), None)
-        fields = self._fields(culprit if peer is None else peer)
-        return StepTimeout(message, rank=culprit, peer=peer, **fields)
+        step, chunk = self._step_and_chunk(culprit if peer is None else peer)
+        return StepTimeout(message, rank=culprit, peer=peer, step=step, chunk=chunk)
 
     def _behind(
         self, culprit: int, waiters: Sequence[int], waits: dict[int, tuple[int, int]]
@@ -239,18 +227,12 @@ class Watch:
         rest = [e for e in waiters if e not in direct]
         said = [self._waiting(e, culprit) for e in direct]
         if rest:
-            said.append(
-                f"{self._list(rest)} wait{'s' if len(rest) == 1 else ''} behind"
-            )
+            said.append(f"{self._list(rest)} wait{'s' if len(rest) == 1 else ''} behind")
         return f"{'; '.join(said).capitalize()}. " if said else ""
 
     def _waiting(self, endpoint: int, peer: int) -> str:
         instruction = self._state(endpoint).instruction
-        what = (
-            f" for chunk {instruction.chunk} in step {instruction.step}"
-            if instruction
-            else ""
-        )
+        what = f" for chunk {instruction.chunk} in step {instruction.step}" if instruction else ""
         return f"{self._names[endpoint]} waits{what} for {self._names[peer]}"
 
     def _list(self, endpoints: Sequence[int]) -> str:

@@ -31,7 +31,7 @@ from allranks.runtime.execute import (
     view,
 )
 from allranks.runtime.shm import Control, Phase, Stopped, map_file
-from allranks.simulate import Layout, Spec, as_array
+from allranks.simulate import Layout, Spec
 
 CACHED_PROGRAMS = 8
 
@@ -212,7 +212,7 @@ def _call(function: bytes, rank: int) -> Array | None:
     """Run the user's function here and return its array (None where it returns None)."""
     make: Callable[[int], object] = pickle.loads(function)  # noqa: S301 - the user's own code
     value = make(rank)
-    return None if value is None else as_array(rank, value)
+    return None if value is None else asas_array(rank, value)
 
 
 def _announce(control: Control, me: int, array: Array | None) -> None:
@@ -229,9 +229,7 @@ def _report(outcome: Outcome, error: BaseException) -> Report:
     if isinstance(error, CollectiveError):
         sentence = error.message
     else:
-        sentence = (
-            f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        )
+        sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     # Without our own frames on top: the first one shown is the user's.
     inner = error.__traceback__
     while inner and inner.tb_frame.f_code.co_filename == __file__:
@@ -251,7 +249,7 @@ def _captured(notes: int) -> Iterator[None]:
         stream.flush()
     saved = os.dup(1), os.dup(2)
     text = io.TextIOWrapper(
-        io.FileIO(notes, "w", closefd=False),  # type: ignore[arg-type]
+        io.FileIO(notes, "w", closefd=False),
         encoding="utf-8",
         errors="backslashreplace",
         write_through=True,

@@ -88,9 +88,7 @@ class World:
         StepTimeout: a rank's process does not start.
     """
 
-    def __init__(
-        self, world_size: int, *, device: str = "auto", timeout: float = 30.0
-    ) -> None:
+    def __init__(self, world_size: int, *, device: str = "auto", timeout: float = 30.0) -> None:
         _check_arguments(world_size, device, timeout)
         self.world_size = world_size
         self.device = "cpu"
@@ -104,9 +102,7 @@ class World:
         self._memory = Memory(world_size)
         self._closer = weakref.finalize(self, _close, self._group, self._memory)
         try:
-            self._group.ensure(
-                world_size, [f"rank {rank}" for rank in range(world_size)]
-            )
+            self._group.ensure(world_size, [f"rank {rank}" for rank in range(world_size)])
         except BaseException:
             self.close()
             raise
@@ -132,9 +128,7 @@ class World:
 
     # -- running -------------------------------------------------------------------------------
 
-    def run(
-        self, schedule: Schedule, inputs: Inputs, reduce_op: str | ReduceOp = "sum"
-    ) -> Result:
+    def run(self, schedule: Schedule, inputs: Inputs, reduce_op: str | ReduceOp = "sum") -> Result:
         """Run a schedule on the ranks and return outputs and measurements.
 
         `inputs` is a list with one array per rank (anything with DLPack or `__array__`; None for
@@ -151,9 +145,10 @@ class World:
                 seconds. All ranks have been stopped, and the next run works.
             ValueError: the schedule is for another number of ranks, or an unknown reduce_op.
         """
-        if not isinstance(schedule, Schedule):
+        given: object = schedule
+        if not isinstance(given, Schedule):
             message = (
-                f"run: {type(schedule).__name__} is no Schedule; make one with ar.schedule(...) or "
+                f"run: {type(given).__name__} is no Schedule; make one with ar.schedule(...) or "
                 "ar.trace_program(...)"
             )
             raise TypeError(message)
@@ -174,9 +169,7 @@ class World:
                 raise ValueError(message)
             return self._run_locked(schedule, inputs, operation)
 
-    def _run_locked(
-        self, schedule: Schedule, inputs: Inputs, operation: ReduceOp
-    ) -> Result:
+    def _run_locked(self, schedule: Schedule, inputs: Inputs, operation: ReduceOp) -> Result:
         function = _pickled(inputs) if callable(inputs) else None
         fixed = None if function is not None else layout(schedule, inputs, operation)
         names = [schedule.endpoint_name(e) for e in range(schedule.num_endpoints)]
@@ -186,9 +179,7 @@ class World:
         self._clean = False
         self._run += 1
         orders = self._orders(schedule, function)
-        watch = Watch(
-            self._group, self._memory, names, run=self._run, timeout=self.timeout
-        )
+        watch = Watch(self._group, self._memory, names, run=self._run, timeout=self.timeout)
         try:
             if fixed is None:
                 self._group.submit(orders)
@@ -243,9 +234,7 @@ class World:
         memory.control.go(self._run)
         return prepared
 
-    def _result(
-        self, prepared: Prepared, records: Sequence[Record], prints: list[str]
-    ) -> Result:
+    def _result(self, prepared: Prepared, records: Sequence[Record], prints: list[str]) -> Result:
         schedule = prepared.layout.schedule
         self._machine = self._machine or machine()
         trace = trace_of(schedule, records, self._machine)
@@ -260,9 +249,7 @@ class World:
         log_run(trace, self._group.pids(schedule.num_endpoints))
         return Result(
             schedule=schedule,
-            outputs=[
-                self._memory.output(prepared, r) for r in range(schedule.world_size)
-            ],
+            outputs=[self._memory.output(prepared, r) for r in range(schedule.world_size)],
             trace=trace,
             seconds=seconds,
             algbw=speed.algbw,
@@ -311,9 +298,7 @@ class World:
         num_chunks: int | None = None,
     ) -> Result:
         """Give every rank the root's array; the inputs of the others are None. Raises as `run`."""
-        return self._named(
-            "broadcast", inputs, algorithm, root=root, num_chunks=num_chunks
-        )
+        return self._named("broadcast", inputs, algorithm, root=root, num_chunks=num_chunks)
 
     def reduce(
         self,
@@ -324,7 +309,7 @@ class World:
         root: int = 0,
         num_chunks: int | None = None,
     ) -> Result:
-        """Give the root the reduction of all ranks' arrays, and the others None. Raises as `run`."""
+        """Give the root the reduction of all ranks' arrays, the others None. Raises as `run`."""
         return self._named(
             "reduce",
             inputs,
@@ -343,9 +328,7 @@ class World:
         num_chunks: int | None = None,
     ) -> Result:
         """Give rank r piece r of the root's array, cut along axis 0. Raises as `run`."""
-        return self._named(
-            "scatter", inputs, algorithm, root=root, num_chunks=num_chunks
-        )
+        return self._named("scatter", inputs, algorithm, root=root, num_chunks=num_chunks)
 
     def gather(
         self,
@@ -355,10 +338,8 @@ class World:
         root: int = 0,
         num_chunks: int | None = None,
     ) -> Result:
-        """Give the root all ranks' arrays, joined along axis 0, the others None. Raises as `run`."""
-        return self._named(
-            "gather", inputs, algorithm, root=root, num_chunks=num_chunks
-        )
+        """Give the root all ranks' arrays, joined on axis 0, the others None. Raises as `run`."""
+        return self._named("gather", inputs, algorithm, root=root, num_chunks=num_chunks)
 
     def all_gather(
         self,
@@ -435,11 +416,7 @@ def explanation(world_size: int, device: str, here: Machine, *, nodes: int = 1) 
         lines += [f"{f'{a} <-> {b}':<17}shm        {why}" for a, b in pairs]
     else:
         lines.append(f"{'all pairs':<17}shm        {why}")
-    has_gpu = (
-        f"this machine has {len(here.gpus)} GPU(s)"
-        if here.gpus
-        else "no GPU is visible here"
-    )
+    has_gpu = f"this machine has {len(here.gpus)} GPU(s)" if here.gpus else "no GPU is visible here"
     lines += [
         "",
         "rejected",
@@ -450,42 +427,30 @@ def explanation(world_size: int, device: str, here: Machine, *, nodes: int = 1) 
     if world_size > here.cores:
         lines += [
             "",
-            f"{world_size} ranks share {here.cores} cores: results are right, times are not those "
-            "of a machine with a core per rank.",
+            f"{world_size} ranks share {here.cores} cores: right results, but not the times of a",
+            "machine with a core per rank.",
         ]
     if nodes > 1:
         lines += [
             "",
-            f"The Ray cluster has {nodes} nodes. All ranks run on this one: transports between "
-            "nodes are not in this release.",
+            f"The Ray cluster has {nodes} nodes. All ranks run on this one, because transports",
+            "between nodes are not in this release.",
         ]
     return "\n".join(lines)
 
 
 def _check_arguments(world_size: object, device: object, timeout: object) -> None:
-    if (
-        isinstance(world_size, bool)
-        or not isinstance(world_size, int)
-        or world_size < 1
-    ):
+    if isinstance(world_size, bool) or not isinstance(world_size, int) or world_size < 1:
         message = f"World: world_size is {world_size!r}; it must be a whole number of at least 1"
         raise ValueError(message)
     if device not in DEVICES:
         raise ValueError("World: " + unknown_name("device", device, DEVICES))
-    if (
-        isinstance(timeout, bool)
-        or not isinstance(timeout, int | float)
-        or not timeout > 0
-    ):
-        message = (
-            f"World: timeout is {timeout!r}; it must be a number of seconds above 0"
-        )
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        message = f"World: timeout is {timeout!r}; it must be a number of seconds above 0"
         raise ValueError(message)
     if device == "cuda":
         gpus = machine().gpus
-        found = (
-            f"it has {len(gpus)} NVIDIA GPU(s)" if gpus else "nvidia-smi lists no GPU"
-        )
+        found = f"it has {len(gpus)} NVIDIA GPU(s)" if gpus else "nvidia-smi lists no GPU"
         message = (
             f"World: device='cuda' cannot be had on this machine ({found}), and this release moves "
             "data between CPU processes only; use device='auto' or 'cpu'"
@@ -524,9 +489,7 @@ def _warn_of_overflow(agreed: Layout, records: Sequence[Record]) -> None:
     overflowed = [r.overflowed for r in records if r.overflowed is not None]
     if overflowed:
         step, transfer = list(agreed.schedule.transfers())[min(overflowed)]
-        warnings.warn(
-            overflow_message(agreed, step, transfer), RuntimeWarning, stacklevel=4
-        )
+        warnings.warn(overflow_message(agreed, step, transfer), RuntimeWarning, stacklevel=4)
 
 
 def _close(group: Group, memory: Memory) -> None:

@@ -326,7 +326,7 @@ def _left_behind(
     last = len(schedule.steps) - 1
     gap = _first_gap(carrying, film, silences)
     if gap is None and newest.step < 0:
-        gap = _first_chance(newest.endpoint, fault.rank, silences)
+        gap = _first_chance(carrying, fault.rank, film, silences)
     step: int | None = None
     if gap:
         step, holder = gap
@@ -388,8 +388,18 @@ def _first_gap(
     return min(found, default=None)
 
 
-def _first_chance(origin: int, target: int, silences: Sequence[_Silence]) -> tuple[int, int] | None:
-    """Return the first step in which `origin` could have sent, if possible also to `target`."""
-    silent = silences[origin].steps
-    free = [step for step in silent if step in silences[target].without_receive]
-    return ((free or silent)[0], origin) if silent else None
+def _first_chance(
+    carrying: Sequence[_Value], target: int, film: _Film, silences: Sequence[_Silence]
+) -> tuple[int, int] | None:
+    """Return the first step in which the one rank that ever held these values could send them.
+
+    A step in which `target` receives nothing comes first.
+    """
+    holder = carrying[0].endpoint
+    chances = [
+        step
+        for step in silences[holder].steps
+        if any(value.step < step <= film.replaced.get(id(value), step) for value in carrying)
+    ]
+    free = [step for step in chances if step in silences[target].without_receive]
+    return ((free or chances)[0], holder) if chances else None

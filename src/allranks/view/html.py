@@ -146,7 +146,7 @@ def _element(  # noqa: PLR0913 - the parts of one tag
     attributes: str = "",
 ) -> str:
     if not _ID.fullmatch(figure_id):
-        message = f"figure id {figure_id!r}: use letters, digits, '-', '_' and '.', beginning with a letter"
+        message = f"figure id {figure_id!r}: use letters, digits, '-', '_', '.', a letter first"
         raise ValueError(message)
     caption = f'<div class="ar-caption">{caption_html}</div>' if caption_html else ""
     return (

@@ -323,7 +323,7 @@ function nextForm(item) {
     const id = uniqueId("ar-next");
     const select = h("select", { id, class: "ar-select" }, h("option", { value: "" }, "choose"));
     for (const [value, title] of options) select.append(h("option", { value }, title));
-    return { node: h("label", { class: "ar-control", for: id }, h("span", {}, text), select), select };
+    return { node: h("div", { class: "ar-control" }, h("label", { for: id }, text), select), select };
   };
   const ranks = range(key.world_size).map((rank) => /** @type {[string, string]} */ ([String(rank), `rank ${rank}`]));
   const chunks = range(key.num_chunks).map((chunk) => /** @type {[string, string]} */ ([String(chunk), `chunk ${chunk}`]));

@@ -150,7 +150,7 @@ export class PlayerElement extends HTMLElement {
     bar.append(
       h("span", { class: "ar-buttons" }, toStart, back, this.playButton, step, toEnd),
       this.scrub,
-      h("label", { class: "ar-speed", for: speedId }, h("span", {}, "speed"), speed),
+      h("span", { class: "ar-speed" }, h("label", { for: speedId }, "speed"), speed),
     );
     this.gate = h("div", { class: "ar-gate", hidden: true });
     return h("div", { class: "ar-transport" }, this.gate, bar);
@@ -341,7 +341,7 @@ export function picker(text, options, chosen, act) {
   const select = h("select", { id, class: "ar-select" });
   for (const [value, title] of options) select.append(h("option", { value, selected: value === chosen }, title));
   select.addEventListener("change", () => act(select.value));
-  return { node: h("label", { class: "ar-control", for: id }, h("span", {}, text), select), select };
+  return { node: h("div", { class: "ar-control" }, h("label", { for: id }, text), select), select };
 }
 
 /**
@@ -380,7 +380,7 @@ export function slider(text, scale, act) {
   }
   show(scale.value);
   return {
-    node: h("label", { class: "ar-control ar-slider", for: id }, h("span", {}, text), input, output),
+    node: h("div", { class: "ar-control ar-slider" }, h("label", { for: id }, text), input, output),
     /** @param {number} value */
     put: (value) => {
       input.value = String(to(value));

@@ -1,0 +1,108 @@
+"""How a page of the book is put together: what it loads, its navigation, what stays out."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bs4 import BeautifulSoup
+
+if TYPE_CHECKING:
+    from docutils.nodes import document
+    from sphinx.application import Sphinx
+
+UNUSED = ("scripts/fontawesome.js*", "vendor", "locales", "images/logo_*", "*webpack-macros.html")
+"""What the theme copies into the book's _static and no page loads."""
+ICON_RULES = re.compile(r"(?<=[}{/])\s*(?:\.fa[bsrl]?[-.,:>\s{][^{}]*|@font-face\s*)\{[^{}]*\}")
+"""The theme's rules for an icon font that the book does not have."""
+
+
+def load(app: Sphinx) -> None:
+    """Make every page load the player, the palette and the book's own style."""
+    app.add_css_file("allranks.css", priority=810)
+    app.add_css_file("book.css", priority=820)
+    app.add_js_file("book.js", priority=200)
+    app.add_js_file("allranks.js", priority=810, loading_method="defer")
+
+
+def add_navigation(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: document | None
+) -> None:
+    """Offer the templates a list of pages in which the present one shows its sections."""
+
+    def navigation() -> str:
+        tree: Callable[..., Any] = context["generate_toctree_html"]
+        whole = tree(
+            kind="sidebar",
+            startdepth=0,
+            show_nav_level=1,
+            maxdepth=2,
+            collapse=True,
+            includehidden=True,
+            titles_only=True,
+        )
+        return with_sections(str(whole), str(context.get("toc") or ""))
+
+    context["ar_navigation"] = navigation
+
+
+def with_sections(pages: str, sections: str) -> str:
+    """Put the sections of a page, as a nested list, under its entry in the list of pages.
+
+    >>> with_sections('<li class="current active"><a href="#">A</a></li>',
+    ...     '<ul><li><a href="#">A</a><ul><li><a href="#b">B</a></li></ul></li></ul>')
+    '<li class="current active"><a aria-current="page" href="#">A</a><ul class="ar-sections"><li><a \
+href="#b">B</a></li></ul></li>'
+    """
+    soup = BeautifulSoup(pages, "html.parser")
+    here = soup.select("li.current.active")
+    if not here:
+        return str(soup)
+    entry = here[-1]
+    if entry.a is not None:
+        entry.a["aria-current"] = "page"
+    inner = BeautifulSoup(sections, "html.parser").select_one("ul ul")
+    if inner is not None:
+        for deeper in inner.select("ul"):
+            deeper.decompose()
+        inner["class"] = ["ar-sections"]
+        entry.append(inner)
+    return str(soup)
+
+
+def remove_unused(app: Sphinx, error: Exception | None) -> None:
+    """Remove what no page loads: most of the theme's weight."""
+    if error is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for path in [found for pattern in UNUSED for found in static.glob(pattern)]:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    for path in static.rglob("*.map"):
+        path.unlink()
+    _rewrite(static / "styles" / "pydata-sphinx-theme.css", lambda text: ICON_RULES.sub("", text))
+    _rewrite(static / "scripts" / "pydata-sphinx-theme.js", _quiet)
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _quiet(script: str) -> str:
+    """Take out what the theme's script says about itself: a console with a line in it is a fault."""
+    return script.replace("console.log(", "void(")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    # Jupyter Book sets it for an extension that the book does without.
+    app.add_config_value("comments_config", {}, "")
+    app.connect("builder-inited", load)
+    app.connect("html-page-context", add_navigation, priority=100)
+    app.connect("build-finished", remove_unused)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

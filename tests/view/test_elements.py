@@ -1,0 +1,571 @@
+"""The four elements in a real Chromium, on pages opened from a folder: no server, no kernel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from allranks.algorithms import build
+from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, TransferRecord
+from allranks.view import frames
+from allranks.view.bundle import widget_module, write
+from allranks.view.html import curve_html, flow_html, quiz_html, race_html, self_contained
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+NASTY = 'a<b & "c" `x<y` $2(n-1)/n$ <img src=x onerror=alert(1)>'
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>test</title>
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<link rel="stylesheet" href="allranks.css"><script src="allranks.js" defer></script>
+<style>body {{ background: var(--ar-paper); color: var(--ar-ink); }}</style></head>
+<body><main><h1>Test</h1>{}</main></body></html>"""
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium"),
+]
+
+RING = build("all_reduce", "ring", world_size=4)
+CHOICE = {
+    "id": "q-choice",
+    "type": "choice",
+    "stem": NASTY,
+    "options": [
+        {"id": "a", "text": NASTY, "right": False, "feedback": "The slip has a name."},
+        {"id": "b", "text": "the other", "right": True, "feedback": "Indeed."},
+    ],
+    "explanation": "So it is.",
+    "figure": {"target": "fig-ring", "state": "step=2"},
+}
+NUMBER = {
+    "id": "q-num",
+    "type": "num",
+    "stem": "How long?",
+    "num": {
+        "value": 1.5,
+        "unit": "us",
+        "tolerance": 0.01,
+        "exact": False,
+        "distractors": [{"value": 12, "feedback": "Bits are no bytes."}],
+        "feedback_right": "Yes.",
+        "feedback_else": "Add alpha.",
+    },
+}
+OTHERS = [
+    {
+        "id": "q-multi",
+        "type": "multi",
+        "stem": "Which?",
+        "options": [
+            {"id": "a", "text": "one", "right": True, "feedback": "One."},
+            {"id": "b", "text": "two", "right": True, "feedback": "Two."},
+            {"id": "c", "text": "three", "right": False, "feedback": "Not three."},
+        ],
+    },
+    {
+        "id": "q-order",
+        "type": "order",
+        "stem": "Which order?",
+        "order": {
+            "entries": [{"id": "x", "text": "second"}, {"id": "y", "text": "first"}],
+            "answer": ["y", "x"],
+            "distractors": [],
+            "feedback_right": "In order.",
+            "feedback_else": "Not in order.",
+        },
+    },
+    {
+        "id": "q-state",
+        "type": "state",
+        "stem": "Who holds what?",
+        "state": {
+            "world_size": 2,
+            "num_chunks": 1,
+            "cells": [
+                {"rank": 0, "chunk": 0, "given": True, "answer": [0]},
+                {"rank": 1, "chunk": 0, "given": False, "answer": [0, 1]},
+            ],
+            "distractors": [],
+            "feedback_right": "Both parts.",
+            "feedback_else": "Look again.",
+        },
+    },
+    {
+        "id": "q-next",
+        "type": "next",
+        "stem": "What is next?",
+        "next": {
+            "world_size": 2,
+            "num_chunks": 1,
+            "answers": [[0, 1, 0, "copy"]],
+            "distractors": [],
+            "feedback_right": "Next.",
+            "feedback_else": "No.",
+        },
+    },
+    {
+        "id": "q-spot",
+        "type": "spot",
+        "stem": "Which line?",
+        "spot": {
+            "lines": ["0 -> 1", "1 -> 0"],
+            "answer": 1,
+            "distractors": [],
+            "feedback_right": "That line.",
+            "feedback_else": "Not that one.",
+        },
+    },
+]
+PREDICT = {**CHOICE, "id": "p-race", "predict": True, "figure": None}
+
+
+def broken():
+    steps = [list(step) for step in RING.steps]
+    steps[3] = [each._replace(op=Op.REDUCE) for each in steps[3]]
+    return Schedule("all_reduce", "custom", 4, 4, tuple(map(tuple, steps[:5])))
+
+
+def measured():
+    records = tuple(
+        TransferRecord(step, *transfer, step * 1e-5, (step + 0.7) * 1e-5, 16, "shm", "cpu")
+        for step, transfer in RING.transfers()
+    )
+    return Trace(RING, records, {"label": MEASURED_CPU, "devices": ["a CPU"]})
+
+
+def everything():
+    controls = frames.parse_controls("n=2-8 algorithm=ring,sharp nbytes=1-1e9")
+    names = ["flat", "chain", "binomial", "chain:k", "scatter_all_gather"]
+    race = frames.race(
+        names,
+        collective="broadcast",
+        world_size=6,
+        controls=frames.parse_controls("n=2-64 root nbytes=1-1e9 k count", element="chunk-race"),
+    )
+    curve = frames.curve(
+        world_size=6, controls=frames.parse_controls("alpha", element="chunk-curve")
+    )
+    link = '<p>Then <button class="ar-show" data-show="fig-ring?n=5&amp;step=3">see</button>.</p>'
+    return [
+        flow_html(frames.flow(RING, controls=controls), id="fig-ring", caption_html="<p>Cap.</p>"),
+        link,
+        quiz_html([PREDICT], total=8),
+        race_html(race, id="fig-race", predict="p-race"),
+        curve_html(curve, id="fig-k"),
+        flow_html(frames.flow(broken()), id="fig-bad"),
+        flow_html(frames.flow_of_trace(measured()), id="fig-run"),
+        flow_html(frames.flow(build("all_reduce", "ring", world_size=1)), id="fig-one"),
+        quiz_html([CHOICE, NUMBER, *OTHERS], first=2, total=8),
+    ]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium, tmp_path):
+    """Return a function that opens fragments as a page and watches console and requests."""
+    write(tmp_path)
+    contexts = []
+    complaints = []
+
+    def watch(page):
+        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda r: complaints.append(r.url) if not r.url.startswith(("file:", "data:")) else 0,
+        )
+
+    def start(fragments, *, script="", text=None, **options):
+        (tmp_path / "page.html").write_text(
+            text if text is not None else PAGE.format("\n".join(fragments)), encoding="utf-8"
+        )
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        watch(page)
+        if script:
+            page.add_init_script(script)
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def figure(page, name):
+    return page.locator(f"#{name}")
+
+
+def now(page, name):
+    return page.evaluate(f"document.getElementById('{name}').stop")
+
+
+def time_of(page, name):
+    return page.evaluate(f"document.getElementById('{name}').time")
+
+
+def press(page, name, label):
+    figure(page, name).get_by_role("button", name=label, exact=True).click()
+
+
+def test_nothing_moves_by_itself(open_page):
+    page = open_page(everything(), reduced_motion="reduce")
+    before = figure(page, "fig-ring").locator("svg.ar-svg").first.inner_html()
+    page.wait_for_timeout(600)
+    assert figure(page, "fig-ring").locator("svg.ar-svg").first.inner_html() == before
+    assert time_of(page, "fig-ring") == 0
+
+
+def test_play_pause_step_back_and_scrub(open_page):
+    page = open_page(everything())
+    press(page, "fig-ring", "Play")
+    page.wait_for_function("document.getElementById('fig-ring').time > 0")
+    press(page, "fig-ring", "Pause")
+    stopped = time_of(page, "fig-ring")
+    page.wait_for_timeout(200)
+    assert time_of(page, "fig-ring") == stopped
+    press(page, "fig-ring", "To the end")
+    assert now(page, "fig-ring") == 6
+    press(page, "fig-ring", "Back one step")
+    assert now(page, "fig-ring") == 5
+    press(page, "fig-ring", "To the start")
+    press(page, "fig-ring", "Forward one step")
+    expect(figure(page, "fig-ring").locator(".ar-say")).to_contain_text(
+        "In step 0, rank 0 sent chunk 3 to rank 1, which added it (now a+b)"
+    )
+    figure(page, "fig-ring").get_by_label("Time", exact=True).fill("500")
+    assert now(page, "fig-ring") == 3
+
+
+def test_it_plays_to_the_end_and_says_that_it_is_right(open_page):
+    page = open_page(everything())
+    figure(page, "fig-ring").get_by_label("speed").select_option("4")
+    press(page, "fig-ring", "Play")
+    expect(figure(page, "fig-ring").locator(".ar-say")).to_contain_text(
+        "Finished: every promised chunk is in place, each part once."
+    )
+    assert figure(page, "fig-ring").locator(".ar-kept").count() == 16
+
+
+def test_the_keyboard_alone_is_enough(open_page):
+    page = open_page(everything())
+    figure(page, "fig-ring").locator(".ar-frame").focus()
+    for key, wanted in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 6)):
+        page.keyboard.press(key)
+        assert now(page, "fig-ring") == wanted
+    page.keyboard.press("Home")
+    page.keyboard.press("k")
+    assert page.evaluate("document.getElementById('fig-ring').playing")
+    page.keyboard.press(" ")
+    assert not page.evaluate("document.getElementById('fig-ring').playing")
+
+
+def test_reduced_motion_jumps_from_step_to_step(open_page):
+    page = open_page(everything(), reduced_motion="reduce")
+    page.evaluate(
+        """() => { const f = document.getElementById('fig-ring'); window.seen = new Set();
+        const go = f.go.bind(f); f.go = (t) => { go(t); window.seen.add(f.time); }; }"""
+    )
+    figure(page, "fig-ring").get_by_label("speed").select_option("4")
+    press(page, "fig-ring", "Play")
+    page.wait_for_function("document.getElementById('fig-ring').stop === 3")
+    press(page, "fig-ring", "Pause")
+    stops = page.evaluate("document.getElementById('fig-ring').stops")
+    assert set(page.evaluate("[...window.seen]")) <= set(stops)
+
+
+def test_a_figure_off_the_screen_stops(open_page):
+    page = open_page([*everything(), "<div style='height: 3000px'></div>"])
+    press(page, "fig-ring", "Play")
+    page.wait_for_function("document.getElementById('fig-ring').playing")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function("!document.getElementById('fig-ring').playing")
+    assert now(page, "fig-ring") < 6
+
+
+def test_other_numbers_are_computed_without_a_kernel(open_page):
+    page = open_page(everything())
+    ring = figure(page, "fig-ring")
+    ring.get_by_label("ranks n").select_option("7")
+    expect(ring.locator("strong")).to_have_text("Ring all-reduce on 7 ranks, 7 chunks")
+    ring.locator("summary").first.click()
+    assert ring.locator(".ar-tables table").first.locator("tbody tr").count() == 12 * 7
+    ring.get_by_label("algorithm").select_option("sharp")
+    expect(ring.locator("strong")).to_have_text("SHARP all-reduce on 7 ranks")
+    press(page, "fig-ring", "To the end")
+    expect(ring.locator(".ar-say")).to_contain_text("Finished")
+    ring.get_by_label("count steps").check()
+    expect(ring.locator(".ar-read")).to_contain_text("2 of 2 steps")
+
+
+def test_a_double_count_and_a_missing_part_are_seen(open_page):
+    page = open_page(everything())
+    bad = figure(page, "fig-bad")
+    expect(bad.locator(".ar-note")).to_contain_text("Not a correct schedule.")
+    bad.get_by_role("button", name="Show that step").click()
+    assert bad.locator(".ar-times-text", has_text="×2").count() == 4
+    press(page, "fig-bad", "To the end")
+    expect(bad.locator(".ar-say")).to_contain_text("The promise is broken")
+    assert bad.locator(".ar-missing").count() > 0
+    assert bad.locator(".ar-broken").count() > 0
+
+
+def test_a_run_shows_its_own_label_and_times(open_page):
+    page = open_page(everything())
+    run = figure(page, "fig-run")
+    expect(run.locator(".ar-badge")).to_have_text(MEASURED_CPU)
+    expect(run.locator(".ar-sub")).to_contain_text("a CPU")
+    press(page, "fig-run", "To the end")
+    expect(run.locator(".ar-read")).to_contain_text("57 us")
+    for other in ("fig-ring", "fig-race", "fig-k"):
+        expect(figure(page, other).locator(".ar-badge")).to_have_text("SIMULATED")
+
+
+def test_a_phrase_of_the_prose_sets_the_figure_and_keeps_the_focus(open_page):
+    page = open_page(everything())
+    page.get_by_role("button", name="see").click()
+    expect(figure(page, "fig-ring").locator("strong")).to_have_text(
+        "Ring all-reduce on 5 ranks, 5 chunks"
+    )
+    assert now(page, "fig-ring") == 3
+    assert page.evaluate("document.activeElement.dataset.show") == "fig-ring?n=5&step=3"
+
+
+def test_play_is_locked_until_the_prediction_is_made(open_page):
+    page = open_page(everything())
+    race = figure(page, "fig-race")
+    expect(race.get_by_role("button", name="Play", exact=True)).to_be_disabled()
+    expect(race.locator(".ar-gate")).to_contain_text("Predict first")
+    expect(race.locator("details")).to_be_hidden()
+    race.locator(".ar-frame").focus()
+    for key in ("k", "ArrowRight", "End"):
+        page.keyboard.press(key)
+    assert time_of(page, "fig-race") == 0
+    page.locator("#quiz-p-race input").nth(1).check()
+    expect(race.get_by_role("button", name="Play", exact=True)).to_be_enabled()
+    press(page, "fig-race", "To the end")
+    expect(race.locator(".ar-say")).to_contain_text("chain, 44 chunks wins with 2287 us")
+
+
+def test_a_prediction_can_be_skipped_from_the_figure(open_page):
+    page = open_page(everything())
+    figure(page, "fig-race").get_by_role("button", name="Skip the prediction").click()
+    expect(figure(page, "fig-race").locator(".ar-gate")).to_be_hidden()
+    expect(page.locator("#quiz-p-race")).to_contain_text("Skipped.")
+
+
+def test_a_gate_without_its_question_opens(open_page):
+    race = frames.race(["flat"], collective="broadcast", world_size=3)
+    page = open_page([race_html(race, id="r", predict="gone")])
+    expect(figure(page, "r").get_by_role("button", name="Play", exact=True)).to_be_enabled()
+
+
+def test_the_winner_of_the_race_changes_with_the_size_and_the_count(open_page):
+    page = open_page(everything())
+    figure(page, "fig-race").get_by_role("button", name="Skip the prediction").click()
+    say = figure(page, "fig-race").locator(".ar-say")
+    for state, winner in (
+        ("S=3000", "binomial wins with 12.36 us"),
+        ("S=1e6", "scatter + all-gather wins"),
+        ("S=48e6&count=steps", "Counted in steps: binomial wins with 3 steps"),
+        ("count=time&k=16", "chain, 16 chunks wins with 2480 us"),
+    ):
+        page.evaluate(
+            "(s) => document.getElementById('fig-race').apply(new URLSearchParams(s))", state
+        )
+        expect(say).to_contain_text(winner)
+
+
+def test_alpha_moves_the_best_number_of_chunks(open_page):
+    page = open_page(everything())
+    curve = figure(page, "fig-k")
+    expect(curve.locator(".ar-say")).to_contain_text("the best number of chunks is 44: 2287 us")
+    curve.get_by_role("slider", name="alpha").focus()
+    page.keyboard.press("PageDown")
+    expect(curve.locator(".ar-say")).not_to_contain_text("is 44")
+    curve.get_by_role("button", name="Reset").click()
+    expect(curve.locator(".ar-say")).to_contain_text("is 44")
+
+
+def test_a_choice_answers_every_answer_and_typesets_only_code(open_page):
+    page = open_page(everything())
+    card = page.locator("#quiz-q-choice")
+    assert card.locator("img").count() == 0
+    assert card.locator(".ar-feedback").get_attribute("aria-live") == "polite"
+    assert figure(page, "fig-ring").locator(".ar-say").get_attribute("aria-live") == "polite"
+    expect(card.locator("code").first).to_have_text("x<y")
+    card.locator("input").first.check()
+    expect(card.locator(".ar-feedback")).to_contain_text("Not yet. The slip has a name.")
+    card.get_by_role("button", name="Show it in the figure").click()
+    assert now(page, "fig-ring") == 2
+    card.get_by_role("button", name="Try again").click()
+    expect(card.locator(".ar-feedback")).to_be_empty()
+    card.locator("input").nth(1).check()
+    expect(card.locator(".ar-feedback")).to_contain_text("Right. Indeed.")
+    expect(card.locator(".ar-feedback")).to_contain_text("So it is.")
+
+
+def test_a_number_is_read_aloud_and_judged(open_page):
+    page = open_page(everything())
+    card = page.locator("#quiz-q-num")
+    for typed, said in (
+        ("", "Not counted. Type a number first."),
+        ("12", "Not yet. Bits are no bytes. Read as 12 us."),
+        ("1.500", "Not counted. “1.500” can be read in two ways; write 1.5 or 1500."),
+        ("1.5 ms", "Not counted. The digits are right, the prefix of the unit is not"),
+        ("3/2", "Right. Yes. Read as 3/2 = 1.5 us."),
+        (" 1,5 ", "Right. Yes. Read as 1.5 us."),
+    ):
+        card.get_by_label("Your number").fill(typed)
+        card.get_by_label("Your number").press("Enter")
+        expect(card.locator(".ar-feedback")).to_contain_text(said)
+
+
+def test_the_other_kinds_are_answered_by_keyboard(open_page):
+    page = open_page(everything())
+    multi = page.locator("#quiz-q-multi")
+    multi.get_by_label("one").press(" ")
+    multi.get_by_label("one").press("Enter")
+    expect(multi.locator(".ar-feedback")).to_contain_text("One right answer is still missing.")
+    multi.get_by_label("two").press(" ")
+    multi.get_by_label("one").press("Enter")
+    expect(multi.locator(".ar-feedback")).to_contain_text("Right. One. Two.")
+    order = page.locator("#quiz-q-order")
+    order.get_by_role("button", name="Move up: first").press("Enter")
+    order.get_by_role("button", name="Check").press("Enter")
+    expect(order.locator(".ar-feedback")).to_contain_text("Right. In order.")
+    state = page.locator("#quiz-q-state")
+    for part in ("a", "b"):
+        state.get_by_role("button", name=part, exact=True).press(" ")
+    state.get_by_role("button", name="Check").press("Enter")
+    expect(state.locator(".ar-feedback")).to_contain_text("Right. Both parts.")
+    following = page.locator("#quiz-q-next")
+    for label, option in (("from", "0"), ("to", "1"), ("what", "0"), ("the receiver", "copy")):
+        following.get_by_label(label, exact=True).select_option(option)
+    following.get_by_role("button", name="Check").press("Enter")
+    expect(following.locator(".ar-feedback")).to_contain_text("Right. Next.")
+    spot = page.locator("#quiz-q-spot")
+    spot.locator("input").first.press(" ")
+    expect(spot.locator(".ar-feedback")).to_contain_text("Not yet. Not that one.")
+    spot.locator("input").first.press("ArrowDown")
+    expect(spot.locator(".ar-feedback")).to_contain_text("Right. That line.")
+
+
+def test_answers_are_remembered_on_the_next_visit(open_page):
+    page = open_page(everything())
+    page.locator("#quiz-p-race input").first.check()
+    page.locator("#quiz-q-num").get_by_label("Your number").fill("12")
+    page.locator("#quiz-q-num").get_by_role("button", name="Check").click()
+    page.reload()
+    expect(page.locator("#quiz-q-num .ar-feedback")).to_contain_text("Bits are no bytes.")
+    play = figure(page, "fig-race").get_by_role("button", name="Play", exact=True)
+    expect(play).to_be_enabled()
+
+
+def test_the_page_works_where_storage_is_blocked(open_page):
+    block = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } });"
+    page = open_page(everything(), script=block)
+    page.locator("#quiz-p-race input").nth(1).check()
+    expect(page.locator("#quiz-p-race .ar-feedback")).to_contain_text("Right. Indeed.")
+    expect(figure(page, "fig-race").locator(".ar-gate")).to_be_hidden()
+
+
+def test_a_notebook_output_without_a_kernel_plays(open_page):
+    fragment = self_contained(flow_html(frames.flow(RING), id="alone"))
+    page = open_page([], text=f"<!doctype html><meta charset=utf-8><body>{fragment}{fragment}")
+    press(page, "alone >> nth=0", "To the end")
+    assert now(page, "alone") == 6
+
+
+def test_a_kernel_sets_and_hears_the_step(open_page):
+    module = widget_module().replace("export default", "window.widget =")
+    body = f"<meta charset=utf-8><div id=el></div><script>{module}</script>"
+    page = open_page([], text=f"<!doctype html>{body}")
+    page.evaluate(
+        """(data) => { const heard = {}; const state = { data, step: 0, element: 'chunk-flow' };
+        window.model = { get: (k) => state[k], set: (k, v) => { state[k] = v; },
+          save_changes() { window.saved = state.step; }, on: (e, f) => { heard[e] = f; }, off() {},
+          fire: (k, v) => { state[k] = v; heard['change:' + k](); } };
+        widget.render({ model, el: document.getElementById('el') }); }""",
+        frames.flow(RING),
+    )
+    page.evaluate("model.fire('step', 4)")
+    assert page.evaluate("document.querySelector('chunk-flow').stop") == 4
+    page.get_by_role("button", name="Forward one step").click()
+    assert page.evaluate("window.saved") == 5
+    assert page.evaluate("document.querySelector('chunk-flow').stop") == 5
+
+
+def small_text(page):
+    return page.evaluate(
+        """() => [...document.querySelectorAll('main *')].filter((e) => e.getClientRects().length &&
+        [...e.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim()) &&
+        parseFloat(getComputedStyle(e).fontSize) < 11).map((e) => e.className + e.textContent)"""
+    )
+
+
+def small_targets(page):
+    return page.evaluate(
+        """() => [...document.querySelectorAll(
+        'main button:not(.ar-show), main select, main summary, main label.ar-option, ' +
+        '.ar-scrub, .ar-segmented label')]
+        .filter((e) => e.getClientRects().length && e.getBoundingClientRect().height < 43.9)
+        .map((e) => `${e.tagName}.${e.className} ${e.getBoundingClientRect().height}`)"""
+    )
+
+
+def test_a_phone_has_room_for_the_page_and_for_thumbs(open_page):
+    page = open_page(
+        everything(), viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert small_targets(page) == []
+    assert small_text(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_at_rest_in_motion_and_after_answers(open_page, scheme):
+    page = open_page(everything(), color_scheme=scheme)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+
+    def violations():
+        return page.evaluate(
+            """async () => (await axe.run(document, { preload: false })).violations
+            .map((v) => [v.id, v.impact, v.nodes.map((n) => n.html.slice(0, 120))])"""
+        )
+
+    assert violations() == []
+    page.evaluate(
+        "() => document.getElementById('fig-ring').apply(new URLSearchParams('step=2.5'))"
+    )
+    press(page, "fig-bad", "To the end")
+    for summary in page.locator("#fig-ring summary").all():
+        summary.click()
+    page.locator("#quiz-p-race input").first.check()
+    page.locator("#quiz-q-choice input").nth(1).check()
+    for card in ("q-multi", "q-order", "q-state"):
+        page.locator(f"#quiz-{card}").get_by_role("button", name="Check").click()
+    press(page, "fig-race", "To the end")
+    assert violations() == []
+    assert small_text(page) == []
