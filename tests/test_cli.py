@@ -240,3 +240,30 @@ def test_help_lists_every_command(allranks):
     assert status == FINE
     for command in ("open", "build", "schedule", "verify", "price", "busbw", "run", "check"):
         assert command in out
+
+
+def test_hints_tell_more_with_each_number_and_end(allranks):
+    told = [allranks("hint", "03_binomial_broadcast", "--number", k)[1] for k in (1, 2, 3)]
+    assert len(set(told)) == 3
+    status, _, err = allranks("hint", "03_binomial_broadcast", "--number", 4)
+    assert status == USAGE
+    assert "1 to 3" in err
+
+
+def test_solution_prints_source_and_the_reason(allranks):
+    status, out, _ = allranks("solution", "00_hello_collective")
+    assert status == FINE
+    assert "def two_rank_exchange" in out
+    assert "# Why:" in out
+
+
+def test_reset_keeps_what_the_learner_wrote(allranks, tmp_path, monkeypatch):
+    monkeypatch.setenv("ALLRANKS_WORK", str(tmp_path))
+    mine = tmp_path / "00_hello_collective.py"
+    mine.write_text("precious\n", encoding="utf-8")
+    status, out, _ = allranks("reset", "00_hello_collective")
+    assert status == FINE
+    assert "TODO" in mine.read_text(encoding="utf-8")
+    (kept,) = tmp_path.glob("*.old1.py")
+    assert kept.read_text(encoding="utf-8") == "precious\n"
+    assert str(kept) in out

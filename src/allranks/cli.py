@@ -319,6 +319,36 @@ def check(
 
 
 @app.command()
+def hint(
+    slug: Annotated[str, typer.Argument(help="An exercise.")],
+    number: Annotated[int, typer.Option(help="1 = the idea, 2 = structure, 3 = nearly code.")] = 1,
+) -> None:
+    """Print a hint for an exercise: each number tells more."""
+    from allranks.learn.exercises import hint as hint_of  # noqa: PLC0415
+
+    typer.echo(hint_of(slug, number))
+
+
+@app.command()
+def solution(slug: Annotated[str, typer.Argument(help="An exercise.")]) -> None:
+    """Print the course's own solution of an exercise."""
+    from allranks.learn.exercises import solution as solution_of  # noqa: PLC0415
+
+    typer.echo(solution_of(slug))
+
+
+@app.command()
+def reset(slug: Annotated[str, typer.Argument(help="An exercise.")]) -> None:
+    """Start an exercise afresh; what you wrote is kept beside it under another name."""
+    from allranks.learn.exercises import reset as start_afresh  # noqa: PLC0415
+
+    fresh, kept = start_afresh(slug)
+    if kept is not None:
+        typer.echo(f"your file is now {kept}")
+    typer.echo(f"{fresh} is ready to be written")
+
+
+@app.command()
 def doctor(*, json_output: Json = False) -> None:
     """Say what this machine has, what each transport will do and why, and what to install."""
     from allranks.runtime.doctor import diagnose  # noqa: PLC0415

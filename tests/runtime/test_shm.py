@@ -106,7 +106,7 @@ def test_mail_and_jobs_arrive_and_may_not_be_too_long() -> None:
 @pytest.mark.parametrize("weak_order", [False, True])
 @pytest.mark.parametrize("sleep", ["futex", "poll"])
 def test_collectives_are_right_however_a_machine_orders_stores_and_waits(
-    sleep: str, weak_order: bool, monkeypatch: pytest.MonkeyPatch
+    sleep: str, *, weak_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[None] = []
     if weak_order:

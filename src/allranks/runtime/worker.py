@@ -212,7 +212,7 @@ def _call(function: bytes, rank: int) -> Array | None:
     """Run the user's function here and return its array (None where it returns None)."""
     make: Callable[[int], object] = pickle.loads(function)  # noqa: S301 - the user's own code
     value = make(rank)
-    return None if value is None else asas_array(rank, value)
+    return None if value is None else as_array(rank, value)
 
 
 def _announce(control: Control, me: int, array: Array | None) -> None:
