@@ -25,7 +25,7 @@ test: setup-dev check ## set up what the tests need, then check everything
 check: browser style types js book tests ## check everything with what is installed
 
 quick: style types js ## the checks and tests that take less than a minute together
-	$(PYTHON_OF_VENV) -m pytest -q -m "$(FAST)"
+	$(PYTHON_OF_VENV) -m pytest -q -n 2 -m "$(FAST)"
 
 .PHONY: browser
 browser:

@@ -80,7 +80,7 @@ test("a double count and a missing part are told, never hidden", () => {
 
 test("the sentence names the step, the ranks, the chunk and what the receiver did", () => {
   const scene = makeScene(ring);
-  assert.match(sentence(scene, 0), /^Nothing has moved yet\. In step 0, rank 0, rank 1, rank 2 and rank 3 send 4 chunks at once\./);
+  assert.match(sentence(scene, 0), /^Nothing has arrived yet\. In step 0, rank 0, rank 1, rank 2 and rank 3 send 4 chunks at once\./);
   const said = sentence(scene, scene.stops[1] ?? 0);
   assert.match(said, /^1 of 6 steps done\. In step 0, rank 0 sent chunk 3 to rank 1, which added it \(now a\+b\)/);
   assert.match(sentence(makeScene(flow("all_reduce", "ring", 1)), 0), /One rank/);

@@ -370,9 +370,13 @@ def test_a_result_is_one_line_to_read(world_of: WorldOf) -> None:
 
 
 def test_the_package_runs_from_a_folder_that_only_the_driver_has_on_its_path(
+    ray_session: object,
     tmp_path: Path,
 ) -> None:
     """A notebook beside a copy of the sources, without any installation."""
+    import ray
+
+    del ray_session
     package = Path(ar.__file__).parent
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "allranks").symlink_to(package)
@@ -389,6 +393,7 @@ def test_the_package_runs_from_a_folder_that_only_the_driver_has_on_its_path(
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
+        env={**os.environ, "RAY_ADDRESS": ray.get_runtime_context().gcs_address},
         capture_output=True,
         text=True,
         timeout=120,

@@ -31,7 +31,7 @@ from allranks.runtime.execute import (
     view,
 )
 from allranks.runtime.shm import Control, Phase, Stopped, map_file
-from allranks.simulate import Layout, Spec
+from allranks.simulate import Layout, Spec, as_array
 
 CACHED_PROGRAMS = 8
 

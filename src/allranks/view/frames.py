@@ -92,7 +92,7 @@ def flow_of_trace(trace: Trace, *, title: str | None = None) -> Data:
     facts = [
         *(str(device) for device in header.get("devices") or ()),
         *(f"{name} {version}" for name, version in sorted(versions.items())),
-        str(header.get("date") or ""),
+        str(header.get("date") or "")[:10],
     ]
     machine = Topology.preset("bench", schedule.world_size)
     return {

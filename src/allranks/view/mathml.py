@@ -16,6 +16,8 @@ from latex2mathml.converter import convert
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 CHILDREN = {"mfrac": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "mroot": 2, "msubsup": 3}
 THIN = "0.1667em"
+FIXED_SIZE = re.compile(r"\\[bB]igg?([lr])(?![A-Za-z])")
+SIDES = {"l": r"\left", "r": r"\right"}
 
 
 class MathError(ValueError):
@@ -33,7 +35,9 @@ def mathml(latex: str, *, display: bool = False) -> str:
     '<math display="inline"><mrow><mi>n</mi><mo>−</mo><mn>1</mn></mrow></math>'
     """
     try:
-        made = convert(latex, display="block" if display else "inline")
+        # Browsers fit a pair of brackets to what is inside; a bracket of fixed size they misplace.
+        source = FIXED_SIZE.sub(lambda found: SIDES[found[1]], latex)
+        made = convert(source, display="block" if display else "inline")
         root = Xml.fromstring(made)  # noqa: S314 - the text is our own
     except Exception as error:
         # latex2mathml raises a class of its own for every kind of mistake, and bare ones too
@@ -61,8 +65,15 @@ def _settle(element: Xml.Element) -> None:
     """Make symbols operators, and give the name of a function its space."""
     if element.tag == "mi" and element.text and unicodedata.category(element.text[0]) == "Sm":
         element.tag = "mo"
+    if element.tag in CHILDREN:
+        return
     for index in range(len(element) - 1, 0, -1):
         name, argument = element[index - 1], element[index]
-        spelled = name.tag.endswith("mi") and len(name.text or "") > 1
-        if spelled and not argument.tag.endswith(("mo", "mspace")):
+        if _is_spelled(name) and not argument.tag.endswith(("mo", "mspace")):
             element.insert(index, Xml.Element("mspace", width=THIN))
+
+
+def _is_spelled(element: Xml.Element) -> bool:
+    """Say whether this is the name of a function, such as log or log to base 2."""
+    inner = element[0] if element.tag.endswith("msub") else element
+    return inner.tag.endswith("mi") and len(inner.text or "") > 1

@@ -55,7 +55,7 @@ export class ChunkFlow extends PlayerElement {
     this.moving = s("g");
     this.hints = s("g");
     this.cursor = s("g");
-    /** @type {{rect: SVGRectElement, start: number, end: number, width: number}[]} */
+    /** @type {{window: SVGSVGElement, start: number, end: number, width: number}[]} */
     this.fills = [];
     /** @type {HTMLTableRowElement[]} */
     this.transferRows = [];
@@ -405,13 +405,17 @@ export class ChunkFlow extends PlayerElement {
         const { track, tracks: count_ } = sides[kind].get(message) ?? { track: 0, tracks: 1 };
         const height = tall / count_ - (count_ > 1 ? 0.5 : 0);
         const y = laneCenter(lane, place) + dy + (tall / count_) * track;
-        const fill = s("rect", { x: left, y, width: 0, height, rx: Math.min(3, width / 3), fill: colorOf(color, schedule.world_size), class: `ar-fill ${kind}` });
         const text = height < 13 ? "" : barText(message, kind, width, schedule);
-        group.append(s("rect", { x: left, y, width, height, rx: Math.min(3, width / 3), class: `ar-slot ${kind}` }), fill);
-        if (text) {
-          group.append(s("text", { x: left + width / 2, y: y + height / 2 + 4, class: "ar-bar-text", "text-anchor": "middle", "data-rank": color < schedule.world_size ? color % 8 : "s" }, text));
-        }
-        this.fills.push({ rect: fill, start: message.start, end: message.end, width });
+        const radius = Math.min(3, width / 3);
+        group.append(s("rect", { x: left, y, width, height, rx: radius, class: `ar-slot ${kind}` }));
+        const at = { x: width / 2, y: height / 2 + 4, "text-anchor": "middle" };
+        if (text) group.append(s("text", { ...at, x: left + at.x, y: y + at.y, class: "ar-bar-text" }, text));
+        // a window over the finished bar that opens with time, so that its text is never half dark
+        const fill = s("svg", { x: left, y, width: 0, height, class: "ar-window" });
+        fill.append(s("rect", { width, height, rx: radius, fill: colorOf(color, schedule.world_size), class: `ar-fill ${kind}` }));
+        if (text) fill.append(s("text", { ...at, class: "ar-bar-text ar-on", fill: inkOn(color, schedule.world_size) }, text));
+        group.append(fill);
+        this.fills.push({ window: fill, start: message.start, end: message.end, width });
       };
       bar(message.src, -17, 18, message.src, "ar-out");
       bar(message.dst, 4, 14, message.src, "ar-in");
@@ -470,10 +474,7 @@ export class ChunkFlow extends PlayerElement {
     );
     for (const fill of this.fills) {
       const share = fill.end > fill.start ? (this.time - fill.start) / (fill.end - fill.start) : this.time >= fill.end ? 1 : 0;
-      const width = Math.min(Math.max(share, 0), 1) * fill.width;
-      fill.rect.setAttribute("width", String(width));
-      const text = fill.rect.nextElementSibling;
-      if (text?.classList.contains("ar-bar-text")) text.classList.toggle("ar-on", width > fill.width / 2);
+      fill.window.setAttribute("width", String(Math.min(Math.max(share, 0), 1) * fill.width));
     }
     this.drawReads(scene);
     this.drawLens(scene, state);

@@ -200,8 +200,8 @@ function numberForm(item) {
   if (!key) throw new Error(`quiz item ${item.id}: num is missing`);
   const id = uniqueId("ar-number");
   const input = h("input", { id, type: "text", inputmode: "text", autocomplete: "off", spellcheck: "false", class: "ar-input", "aria-describedby": `${id}-hint` });
-  const kind = key.exact ? "exact" : `within ${Number(((key.tolerance ?? 0.01) * 100).toPrecision(3))} %`;
-  const hint = h("span", { class: "ar-hint", id: `${id}-hint` }, `${key.unit ? `in ${key.unit}; ` : ""}${kind}; 1.5, 1,5, 7/4 and 2e3 can all be read`);
+  const room = `within ${Number(((key.tolerance ?? 0.01) * 100).toPrecision(3))} %; 1.5, 1,5, 7/4 and 2e3 can all be read`;
+  const hint = h("span", { class: "ar-hint", id: `${id}-hint` }, `${key.unit ? `in ${key.unit}, ` : ""}${key.exact ? "exact" : room}`);
   return {
     node: h("div", { class: "ar-number-row" }, h("label", { for: id }, "Your number"), h("span", { class: "ar-input-box" }, input, key.unit ? h("span", { class: "ar-unit", "aria-hidden": "true" }, key.unit) : null), hint),
     answer: () => input.value,

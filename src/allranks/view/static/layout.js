@@ -10,8 +10,9 @@ export const CELL = 38;
 export const PITCH = 66;
 export const TOP = 50;
 const WIDE = { head: 62, gap: 26, badge: 22, letter: 48 };
+const MIDDLE = { ...WIDE, gap: 20 };
 export const SLIM = { head: 48, gap: 14, badge: 16, letter: 38 };
-const LANE_LEAST = 250;
+const LANE_LEAST = 230;
 
 /**
  * @typedef {object} Layout
@@ -39,7 +40,8 @@ export function layout(scene, room) {
   const count = rows(scene.schedule);
   const most = Math.max(...columns.map((column) => column.length), 1);
   const longest = Math.max(...scene.elements.map((span) => span.length), 0);
-  const margins = room < 560 ? SLIM : WIDE;
+  const margins = room < 560 ? SLIM : room < 860 ? MIDDLE : WIDE;
+  const lastElement = Math.max(...scene.elements.map((span) => span.start + span.length), 0) - 1;
   /** @param {number} slot */
   const matrix = (slot) => columns.reduce((sum, column) => sum + Math.max(slot * column.length + 4, 34) + margins.gap, margins.head);
   const wanted = room - LANE_LEAST - 30;
@@ -62,7 +64,7 @@ export function layout(scene, room) {
     slot,
     margins,
     letters: slot >= 14,
-    indices: slot >= 29,
+    indices: slot >= (lastElement < 10 ? 20 : 29),
     slots: columns,
     x,
     w,

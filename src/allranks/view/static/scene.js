@@ -276,7 +276,7 @@ export function sentence(scene, time) {
   if (count === 0) return "One rank has everything already: no step is needed.";
   const stop = stopAt(scene, time);
   const at = scene.stops[stop] ?? 0;
-  if (stop === 0) return `Nothing has moved yet. ${nextSentence(scene, time)}`;
+  if (stop === 0) return `Nothing has arrived yet. ${nextSentence(scene, 0)}`;
   const slack = scene.total * 1e-9;
   const landed = scene.moves.filter((move) =>
     scene.barrier ? move.step === stop - 1 : Math.abs(move.end - at) <= slack,
