@@ -5,7 +5,7 @@
 .PHONY: help course setup setup-dev test check quick style types js book tests lock clean clean-all
 
 PYTHON_OF_VENV := .venv/bin/python
-FAST := not ray and not browser and not book and not gpu
+FAST := not ray and not browser and not book and not gpu and not slow
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 kind=${1:?usage: scripts/setup.sh course|dev}
 venv=.venv
-needed_mb=2500
+needed_mb=2000
 in_range='import sys; raise SystemExit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'
 
 fail() {

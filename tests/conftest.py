@@ -21,6 +21,12 @@ HERE = Path(__file__).parent
 FOLDER_MARKS = {"browser": "browser"}
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Look for examples in docstrings in src only, not in what helps the tests."""
+    helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if helper and HERE in collection_path.parents else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts Ray and what opens a browser, so that `make quick` can leave it out."""
     for item in items:

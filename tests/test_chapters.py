@@ -78,6 +78,7 @@ def test_a_broadcast_of_3_kb_on_6_ranks_costs_what_the_course_says() -> None:
     assert microseconds("scatter_all_gather", 3000) == pytest.approx(32.2)
 
 
+@pytest.mark.slow
 def test_the_winner_changes_twice_where_the_chapter_says() -> None:
     def winner(nbytes: float) -> str:
         times = {
@@ -106,6 +107,7 @@ def test_the_tree_takes_the_steps_and_the_ways_the_chapter_prints() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_no_broadcast_beats_the_limit_of_the_chapter() -> None:
     for nbytes in (3e3, 375e3, 48e6):
         limit = ar.lower_bound("broadcast", 6, nbytes, bench(6)) * 1e6

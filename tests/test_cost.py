@@ -245,6 +245,7 @@ def test_the_closed_form_equals_the_walk(call, nbytes, alpha, bandwidth, gamma, 
     assert_same_price(walked, folded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", sorted(ALGORITHMS))
 def test_the_closed_form_equals_the_walk_for_every_n(key):
     entry = ALGORITHMS[key]
@@ -593,6 +594,7 @@ def test_a_ring_of_two_meets_the_bound_with_gamma():
     assert found.seconds == pytest.approx(lower_bound("reduce_scatter", 2, S, slow), rel=1e-12)
 
 
+@pytest.mark.slow
 @given(calls(), st.integers(0, 2**32), st.floats(0, 1e-9))
 @settings(max_examples=100, deadline=None)
 def test_no_algorithm_of_sends_and_receives_beats_the_bound(call, nbytes, gamma):

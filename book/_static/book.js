@@ -1,7 +1,40 @@
 // @ts-check
-// Before the page is drawn: from a folder a browser allows no fetch, so the search shows titles only.
+// What the pages need beside the figures: search from a folder, and the section that is being read.
 "use strict";
+
+// From a folder a browser allows no fetch, so the search shows titles only.
 if (location.protocol === "file:") {
   const options = /** @type {any} */ (globalThis).DOCUMENTATION_OPTIONS;
   if (options) options.SHOW_SEARCH_SUMMARY = false;
 }
+
+/** Mark the entry of the section that is being read in the list of sections. */
+function followSections() {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = document.querySelectorAll(".ar-sections a[href^='#']");
+  const sections = [...links].flatMap((link) => {
+    const section = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    return section ? [{ link, section }] : [];
+  });
+  const mark = () => {
+    const passed = sections.filter(({ section }) => section.getBoundingClientRect().top < 140);
+    const here = passed[passed.length - 1]?.link;
+    for (const { link } of sections) {
+      if (link === here) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  let asked = false;
+  const soon = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      mark();
+    });
+  };
+  addEventListener("scroll", soon, { passive: true });
+  mark();
+}
+
+document.addEventListener("DOMContentLoaded", followSections);

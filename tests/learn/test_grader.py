@@ -325,6 +325,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_never_ends_gets_a_verdict_in_the_stated_seconds(name):
     source, status, said = ENDLESS[name]
@@ -334,6 +335,7 @@ def test_what_never_ends_gets_a_verdict_in_the_stated_seconds(name):
     assert len(verdict.output) < 70_000
 
 
+@pytest.mark.slow
 def test_one_endless_file_does_not_keep_the_others_from_being_graded(tmp_path, monkeypatch):
     monkeypatch.setenv("ALLRANKS_WORK", str(tmp_path))
     (tmp_path / "00_hello_collective.py").write_text("while True: pass\n", encoding="utf-8")

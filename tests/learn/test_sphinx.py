@@ -35,6 +35,7 @@ def items_of(html):
     return [json.loads(piece.split("</script>")[0]) for piece in pieces]
 
 
+@pytest.mark.slow
 def test_items_are_numbered_through_the_page_and_keep_their_seed(tmp_path):
     page = (
         "# Page\n\n```{chunk-quiz} 00-who-calls 00-what-is-nccl\n```\n\nText.\n\n"
@@ -50,6 +51,7 @@ def test_items_are_numbered_through_the_page_and_keep_their_seed(tmp_path):
     assert "Practice 3 of 3" in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("directive", "said"),
     [

@@ -20,6 +20,7 @@ import pytest
 
 from allranks.errors import PeerDied, RankFailed, StepTimeout, TransportUnavailable
 from allranks.runtime import cluster, group, shm
+from allranks.runtime.memory import Memory
 from allranks.runtime.shm import Phase
 from allranks.runtime.world import World
 
@@ -206,6 +207,17 @@ def test_an_interrupt_stops_the_run_and_the_next_one_works(world: World) -> None
     with pytest.raises(KeyboardInterrupt):
         world.all_reduce(make)
     timer.join()
+    assert works(world)
+
+
+def test_a_rank_that_cannot_reach_the_shared_memory_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "notes_path", lambda _memory, endpoint: f"/proc/0/fd/{endpoint}")
+        patch.setattr(Memory, "notes_bytes", lambda _memory, _endpoint: 0)
+        with pytest.raises(TransportUnavailable, match=r"rank \d: its process cannot take part"):
+            world.all_reduce([np.ones(1)] * 3)
     assert works(world)
 
 

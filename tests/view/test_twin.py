@@ -197,6 +197,7 @@ def compare(cases):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_page_computes_what_the_engine_computes():
     cases = all_cases()
     report = compare(cases)

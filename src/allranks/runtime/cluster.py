@@ -27,14 +27,15 @@ _SOCKET_SUFFIX = "/ray/session_2025-01-01_00-00-00_000000_4194304/sockets/plasma
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy")
 
-# A dead rank is reported once, by us. Everything else that Ray's processes print is shown, each
-# line as often as it comes: otherwise Ray folds similar lines of different actors into one.
-_DEATH_NOTICE = "A worker died or was killed while executing"
+# A dead rank is reported once, by us, and more ranks than cores are our normal case. Everything
+# else that Ray's processes print is shown, each line as often as it comes: otherwise Ray folds
+# similar lines of different actors into one.
+_NOISE = "A worker died or was killed|WARNING: .* worker processes have been started"
 
 # Read when Ray is imported or started; what the user has set stays.
 _SETTINGS = {
-    "RAY_DEDUP_LOGS_ALLOW_REGEX": f"^(?!{_DEATH_NOTICE})",
-    "RAY_DEDUP_LOGS_SKIP_REGEX": f"^{_DEATH_NOTICE}",
+    "RAY_DEDUP_LOGS_ALLOW_REGEX": f"^(?!{_NOISE})",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": f"^(?:{_NOISE})",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # else `uv run` makes a new environment per actor
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
@@ -153,7 +154,6 @@ def _start(ray: Any) -> None:  # noqa: ANN401
             "address": "local",
             "include_dashboard": False,
             "object_store_memory": _object_store_bytes(),
-            "_node_ip_address": "127.0.0.1",
         }
         if folder := _short_folder():
             options["_temp_dir"] = folder

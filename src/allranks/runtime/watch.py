@@ -54,6 +54,7 @@ class Watch:
         self._run = run
         self._timeout = timeout
         self._plan: Plan | None = None
+        self._blamed: list[int] = []
         self._base = 0
         self._records: dict[int, Record] = {}
         self._seen: tuple[int, ...] = ()
@@ -88,8 +89,10 @@ class Watch:
         return [self._records[e] for e in self._endpoints]
 
     def stop(self) -> None:
-        """Stop the run everywhere; kill who does not follow within the grace period."""
+        """Stop the run everywhere; kill who has stalled or does not follow in time."""
         self._control.abort(self._run)
+        for endpoint in self._blamed:
+            self._group.kill(endpoint)
         deadline = time.monotonic() + GRACE_SECONDS
         while self._group.pending and (left := deadline - time.monotonic()) > 0:
             self._group.answers(left)
@@ -133,6 +136,7 @@ class Watch:
         self._looked = now
         for endpoint in self._endpoints:
             if self._memory.notes_bytes(endpoint) > NOTES_BYTES:
+                self._blamed = [endpoint]
                 raise self._too_much_printed(endpoint)
         if self._quiet > self._timeout:
             raise self._stalled()
@@ -207,6 +211,7 @@ class Watch:
             chain = "; ".join(self._waiting(e, peer) for e, (peer, _) in waits.items())
             message = f"all ranks wait for each other ({chain}); please report this as a fault"
             return StepTimeout(message)
+        self._blamed = blamed
         culprit, *others = blamed
         also = f", and so have {self._list(others)}" if others else ""
         waiters = [e for e in pending if e not in blamed]

@@ -178,6 +178,7 @@ class RankWorker:
         if self._notes is None or self._notes[0] != path:
             if self._notes:
                 os.close(self._notes[1])
+                self._notes = None
             self._notes = (
                 path,
                 os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC),

@@ -489,7 +489,7 @@ def _warn_of_overflow(agreed: Layout, records: Sequence[Record]) -> None:
     overflowed = [r.overflowed for r in records if r.overflowed is not None]
     if overflowed:
         step, transfer = list(agreed.schedule.transfers())[min(overflowed)]
-        warnings.warn(overflow_message(agreed, step, transfer), RuntimeWarning, stacklevel=4)
+        warnings.warn(overflow_message(agreed, step, transfer), RuntimeWarning, stacklevel=5)
 
 
 def _close(group: Group, memory: Memory) -> None:

@@ -4,7 +4,7 @@
   this Python), so a change there runs every cell again, also under a plain `jupyter-book build`.
 - Every cell runs in the Python that builds the book, whatever kernels the machine knows.
 - A page with cells must leave a run of `World` in the run log; a cell that is skipped, hidden or
-  allowed to fail is refused.
+  allowed to fail is refused, and so is a quantity that nothing computes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sphinx.util.logging import getLogger
 from allranks.learn import sphinx as quizzes
 from allranks.serve import pages
 from allranks.serve.digest import digest
+from allranks.serve.prose import quantities
 from allranks.view import bundle
 from allranks.view import sphinx as figures
 
@@ -113,10 +114,18 @@ def before_reading(app: Sphinx, docname: str, source: list[str]) -> None:
     """Check the cells of a page, and tell its kernel, which inherits, where to log its runs."""
     os.environ[CHAPTER] = docname
     os.environ.pop(RUN_LOG, None)
+    page = app.env.doc2path(docname, base=False)
+    typed = quantities(source[0])
+    if typed:
+        places = "; ".join(f"line {each.line}: {each.text}" for each in typed)
+        message = (
+            f"{page}: numbers with units that nothing checks ({places}); "
+            "write them with the engine role, or with the given role if they are given"
+        )
+        raise BuildRefused(message)
     notebook = _notebook(app, docname, source[0])
     if notebook is None:
         return
-    page = app.env.doc2path(docname, base=False)
     _check_notebook(page, notebook)
     runs = _run_log(app, docname, notebook)
     runs.parent.mkdir(parents=True, exist_ok=True)
