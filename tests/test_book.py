@@ -44,7 +44,8 @@ def soups(book: Path) -> dict[str, BeautifulSoup]:
 def loaded(soup: BeautifulSoup) -> Iterator[str]:
     for name, attribute in LOADING.items():
         for tag in soup.find_all(name):
-            if tag.get(attribute) and tag.get("rel") not in (["prev"], ["next"], ["search"]):
+            rel = set(tag.get("rel") or [])
+            if tag.get(attribute) and (name != "link" or rel & {"stylesheet", "icon", "preload"}):
                 yield str(tag[attribute])
 
 
@@ -68,8 +69,8 @@ def test_every_resource_lies_beside_the_pages(book: Path, soups: dict[str, Beaut
 def test_style_sheets_load_from_the_book_alone(book: Path) -> None:
     for path in book.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        assert "@import" not in text, path
-        for link in re.findall(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", text):
+        imported = re.findall(r"@import\s*['\"](.*?)['\"]", text)
+        for link in imported + re.findall(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", text):
             if not link.startswith(("data:", "#", "%23")):
                 assert not urlsplit(link).netloc, (path, link)
                 assert (path.parent / urlsplit(link).path).is_file(), (path, link)
@@ -143,7 +144,7 @@ def test_every_figure_has_a_label_a_table_and_a_caption(
     page: str, soups: dict[str, BeautifulSoup]
 ) -> None:
     figures = soups[page].select("chunk-flow, chunk-race, chunk-curve")
-    assert len(figures) >= 3
+    assert len(figures) >= 2
     for figure in figures:
         data = json.loads(str(figure.select_one("script").string))  # type: ignore[union-attr]
         assert data["label"] in {SIMULATED, EMULATED, MEASURED_CPU}

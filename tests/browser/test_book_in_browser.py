@@ -17,7 +17,7 @@ Visit = Callable[..., Page]
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 FIRST, BROADCAST = "book/00-quickstart.html", "book/03-broadcast.html"
-PAGES = ["index.html", "book/index.html", FIRST, BROADCAST, "search.html", "genindex.html"]
+PAGES = ["index.html", "book/index.html", FIRST, BROADCAST, "search.html"]
 BOTH = pytest.mark.parametrize("base", ["server", "folder"])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.algorithms import ALGORITHMS, algorithms, build
+from allranks.algorithms import ALGORITHMS, build, usual_algorithm
 from allranks.cost import busbw
 from allranks.errors import TransportUnavailable, unknown_name
 from allranks.runtime.cluster import load_ray
@@ -30,15 +30,6 @@ Inputs = Sequence[object] | Callable[[int], object]
 
 DEVICES = ("auto", "cpu", "cuda")
 _LISTED_RANKS = 8
-_PREFERRED = {
-    "broadcast": "binomial",
-    "reduce": "binomial",
-    "scatter": "binomial",
-    "gather": "binomial",
-    "all_gather": "ring",
-    "reduce_scatter": "ring",
-    "all_reduce": "ring",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +62,7 @@ class Result:
         speed = "" if self.busbw is None else f", busbw {self.busbw / 1e9:.3g} GB/s"
         return (
             f"<{s.algorithm} {s.collective} on {s.world_size} ranks: "
-            f"{self.seconds * 1e6:.0f} us{speed}; {self.label}>"
+            f"{self.seconds * 1e6:.0f} µs{speed}; {self.label}>"
         )
 
 
@@ -277,9 +268,7 @@ class World:
                 "Write a schedule of your own and give it to run"
             )
             raise ValueError(message)
-        known = algorithms(collective)
-        preferred = _PREFERRED.get(collective)
-        chosen = algorithm or (preferred if preferred in known else next(iter(known)))
+        chosen = algorithm or usual_algorithm(collective)
         schedule = build(
             collective,
             chosen,

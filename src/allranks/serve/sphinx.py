@@ -135,6 +135,9 @@ def before_reading(app: Sphinx, docname: str, source: list[str]) -> None:
 def after_reading(app: Sphinx, doctree: document) -> None:
     """Refuse a page with cells that left no run behind."""
     os.environ.pop(CHAPTER, None)
+    # The state of widgets is for a kernel; the HTML that they carry plays without.
+    scripts = app.env.nb_metadata[app.env.docname].get("js_files", {})  # type: ignore[attr-defined]
+    scripts.pop("ipywidgets_state", None)
     path = os.environ.pop(RUN_LOG, None)
     if path is None:
         return
