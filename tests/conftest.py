@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
 
 # The machines that run the tests are slow and shared: time is never what a test is about.
 settings.register_profile(
@@ -19,6 +20,16 @@ settings.load_profile("allranks")
 
 HERE = Path(__file__).parent
 FOLDER_MARKS = {"browser": "browser"}
+# As in scripts/browser.sh, which says how to get one.
+CHROMIUMS = (
+    *("chromium", "chromium-browser", "google-chrome"),
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+CHROMIUM_FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -59,3 +70,15 @@ def ray_session() -> Iterator[None]:
             else:
                 os.environ[name] = value
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One headless Chromium for the whole run: a process has room for one Playwright only."""
+    named = os.environ.get("ALLRANKS_CHROMIUM", "")
+    found = next((path for path in map(shutil.which, (named, *CHROMIUMS)) if path), None)
+    assert found, "no Chromium here: scripts/browser.sh says how to get one"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        yield started
+        started.close()

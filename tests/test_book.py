@@ -1,10 +1,12 @@
-"""The built book as files: nothing asks another host, nothing leads nowhere, nothing is dead weight."""
+"""The built book as files: no other host, no link that leads nowhere, no dead weight."""
 
 from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -199,8 +201,6 @@ def test_the_book_is_up_to_date_after_a_build(book: Path) -> None:
 
 
 def test_the_offline_zip_is_the_book_and_nothing_else(book: Path, tmp_path: Path) -> None:
-    import zipfile  # noqa: PLC0415 - here alone
-
     first, second = tmp_path / "a.zip", tmp_path / "b.zip"
     write_zip(book, first)
     write_zip(book, second)
@@ -220,6 +220,6 @@ def test_headings_go_down_one_level_at_a_time(soups: dict[str, BeautifulSoup]) -
             continue
         levels = [int(tag.name[1]) for tag in article.find_all(re.compile(r"^h[1-6]$"))]
         assert levels[:1] == [1], page
-        assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+        assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
         assert isinstance(soup.html, Tag)
         assert soup.html.get("lang") == "en"

@@ -18,7 +18,7 @@ import pytest
 import allranks as ar
 from allranks.learn.items import ch00, ch03
 from allranks.view.chart import measured_against_model
-from allranks.view.quoted import quote
+from allranks.view.values import NO_BREAK, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -123,6 +123,30 @@ def test_in_every_reduce_the_root_sends_nothing_and_the_others_send_once() -> No
         assert [sends[rank] for rank in range(6)] == [0, 1, 1, 1, 1, 1]
 
 
+def test_the_mirror_of_each_broadcast_is_a_reduce_with_the_counts_of_the_chapter() -> None:
+    for name in ("flat", "chain", "binomial"):
+        plan = ar.schedule("broadcast", name, world_size=6)
+        steps = tuple(
+            tuple(ar.Transfer(t.dst, t.src, t.chunk, ar.Op.REDUCE) for t in step)
+            for step in reversed(plan.steps)
+        )
+        ar.verify(ar.Schedule("reduce", name, 6, 1, steps, root=0))
+        receives = Counter(t.dst for step in steps for t in step)
+        if name == "chain":
+            assert [receives[rank] for rank in range(6)] == [1, 1, 1, 1, 1, 0]
+            assert (steps[0][0].src, steps[0][0].dst) == (5, 4)
+    library = Counter(t.dst for _, t in ar.schedule("reduce", "chain", world_size=6).transfers())
+    assert [library[rank] for rank in range(6)] == [1, 0, 1, 1, 1, 1]
+
+
+def test_the_ring_and_nvls_cross_where_the_quickstart_says() -> None:
+    ring = {n: 2 * (n - 1) / n for n in range(2, 65)}
+    nvls = {n: 1 + 1 / n for n in ring}
+    assert nvls[2] > ring[2]
+    assert nvls[3] == pytest.approx(ring[3])
+    assert all(nvls[n] < ring[n] < 2 for n in ring if n >= 4)
+
+
 def test_the_quickstart_ring_moves_what_the_course_says() -> None:
     ring = ar.schedule("all_reduce", "ring", world_size=4)
     price = ar.cost(ring, count=8, itemsize=8, topology=bench(4))
@@ -149,7 +173,7 @@ def test_the_chart_draws_each_measurement_and_refuses_what_a_log_axis_cannot_hol
     assert page.count("<circle") == 1
     assert "MEASURED: x" in page
     assert "flat &amp; &lt;co&gt;" in page
-    assert "1 kB  measured     2 us  model     1 us" in repr(drawn)
+    assert "1 kB  measured     2 µs  model     1 µs" in repr(drawn)
     for bad in ({}, {"flat": []}, {"flat": [(0, 1, 1)]}, {"flat": [(1, math.inf, 1)]}):
         with pytest.raises(ValueError, match="measured_against_model"):
             measured_against_model(bad, label="x")
@@ -240,23 +264,23 @@ def test_links_lead_to_pages_that_exist(page: str) -> None:
 SAYS = {
     "00-quickstart.md": "6|1.5|96 B|384 B|1000|64 B",
     "03-broadcast.md": (
-        "9620 us|5772 us|2286.5 us|3232 us|2480 us|6039.5 us|43.8|44|48|240 MB|144 MB|80 MB|48 MB|"
-        "12.36 us|20.6 us|32.2 us|375 kB|2.25 MB|1932 us|18.4 %|5|3|8|1924 us|1920 us|4 us|25 GB/s"
+        "9620 µs|5772 µs|2286.5 µs|3232 µs|2480 µs|6039.5 µs|43.8|44|48|240 MB|144 MB|80 MB|48 MB|"
+        "12.36 µs|20.6 µs|32.2 µs|375 kB|2.25 MB|1932 µs|18.4 %|5|3|8|1924 µs|1920 µs|4 µs|25 GB/s"
     ),
 }
 
 
 def quantity(text: str) -> tuple[float, str]:
-    number, _, unit = text.replace("\N{MICRO SIGN}", "u").replace(",", "").partition(" ")
+    number, _, unit = text.replace(",", "").partition(NO_BREAK)
     return float(number), unit
 
 
 @pytest.mark.parametrize("page", SAYS)
 def test_the_page_says_every_number_of_its_plan(page: str) -> None:
-    roles = re.findall(r"\{engine\}`([^`]*)`", source(page))
-    said = {quantity(quote(role.replace(r"\|", "|"))) for role in roles}
+    roles = re.findall(r"\{engine\}`(?!chunk_lengths)([^`]*)`", source(page))
+    said = {quantity(evaluate(role.replace(r"\|", "|"))) for role in roles}
     for wanted in SAYS[page].split("|"):
-        value, unit = quantity(wanted)
+        value, unit = quantity(wanted.replace(" ", NO_BREAK))
         assert any(unit == u and v == pytest.approx(value, rel=5e-5) for v, u in said), wanted
 
 

@@ -143,10 +143,15 @@ def test_a_size_is_shown_with_the_unit_it_was_meant_in(nbytes, text):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 us"), (20e-9, "20 ns"), (12.36e-6, "12.36 us"), (9.62e-3, "9.62 ms"), (1.5, "1.5 s")],
+    [(0, "0 µs"), (20e-9, "20 ns"), (12.36e-6, "12.36 µs"), (9.62e-3, "9.62 ms"), (1.5, "1.5 s")],
 )
 def test_a_time_is_shown_with_its_unit(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_a_time_that_is_shown_can_be_typed_again():
+    for seconds in (0.0, 20e-9, 12.36e-6, 9.62e-3, 1.5):
+        assert parse_seconds(format_seconds(seconds)) == pytest.approx(seconds)
 
 
 def test_a_bandwidth_is_shown_in_decimal_bytes_per_second():

@@ -1,11 +1,11 @@
 // @ts-check
-// What the pages need beside the figures: search from a folder, and the section that is being read.
+// What the pages need beside the figures: search from a folder, the section being read, and print.
 "use strict";
 
 // From a folder a browser allows no fetch, so the search shows titles only.
 if (location.protocol === "file:") {
-  const options = /** @type {any} */ (globalThis).DOCUMENTATION_OPTIONS;
-  if (options) options.SHOW_SEARCH_SUMMARY = false;
+  // @ts-expect-error a constant of the theme's script, which this one follows
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
 /** Mark the entry of the section that is being read in the list of sections. */
@@ -38,3 +38,14 @@ function followSections() {
 }
 
 document.addEventListener("DOMContentLoaded", followSections);
+
+// Paper is light, whatever the screen is.
+const page = document.documentElement.dataset;
+let onScreen = page["theme"];
+addEventListener("beforeprint", () => {
+  onScreen = page["theme"];
+  page["theme"] = "light";
+});
+addEventListener("afterprint", () => {
+  page["theme"] = onScreen;
+});

@@ -8,7 +8,7 @@ def best_k(world_size: int, nbytes: float, alpha: float, beta: float) -> int:
     in seconds per message, beta in seconds per byte.
 
     Target: within 0.5 % of the best time, for any n of at least 2 and any S.
-    For n = 6, S = 48 MB, alpha = 4 us and beta = 1 / (25 GB/s), k = 44.
+    For n = 6, S = 48 MB, alpha = 4 µs and beta = 1 / (25 GB/s), k = 44.
     """
     # TODO: where is the derivative of T zero, and which whole number near it is best?
     raise NotImplementedError

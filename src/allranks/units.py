@@ -53,7 +53,7 @@ _TEXT = re.compile(rf"([+-]?)({_PLAIN})(?:\s?/\s?({_PLAIN}))?\s?(\D*)")
 
 
 # unit, how many make a second, and the time from which the next unit is used
-_SHOWN_TIMES = (("ns", 1e9, 1e-6), ("us", 1e6, 1e-3), ("ms", 1e3, 1.0))
+_SHOWN_TIMES = (("ns", 1e9, 1e-6), ("µs", 1e6, 1e-3), ("ms", 1e3, 1.0))
 _THOUSAND = 1000
 
 
@@ -170,15 +170,15 @@ def format_bytes(nbytes: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a time with four digits, in ns, us, ms or s.
+    """Return a time with four digits, in ns, µs, ms or s.
 
     >>> format_seconds(0.0022868), format_seconds(9.62e-3), format_seconds(0)
-    ('2.287 ms', '9.62 ms', '0 us')
+    ('2.287 ms', '9.62 ms', '0 µs')
     """
     for unit, per_second, below in _SHOWN_TIMES:
         if abs(seconds) < below and seconds:
             return f"{_significant(seconds * per_second)} {unit}"
-    return f"{_significant(seconds)} s" if seconds else "0 us"
+    return f"{_significant(seconds)} s" if seconds else "0 µs"
 
 
 def format_bandwidth(bytes_per_second: float) -> str:

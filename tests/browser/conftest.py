@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,20 +9,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Response, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response
 
 from allranks.serve.build import build
 from allranks.serve.site import open_server
 
-NAMES = (
-    *("chromium", "chromium-browser", "google-chrome"),
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--no-first-run"),
-]
 WIDE, PHONE = 1280, 390
 
 
@@ -76,18 +65,9 @@ def bases(book: Path) -> Iterator[dict[str, str]]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, (os.environ.get("ALLRANKS_CHROMIUM", ""), *NAMES))))
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield started
-        started.close()
-
-
 @pytest.fixture
 def visit(browser: Browser, bases: dict[str, str]) -> Iterator[Callable[..., Page]]:
-    """Open a page of the book; when the test ends, no page may have complained or gone elsewhere."""
+    """Open a page; when the test ends, none may have complained or asked another host."""
     watches: list[Watch] = []
     contexts = []
 

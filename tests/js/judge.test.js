@@ -111,10 +111,13 @@ test("several choices are right only together", () => {
 });
 
 test("an order, a state, a transfer and a line are judged, with the known slips named", () => {
-  const order = { entries: [], answer: ["x", "y", "z"], distractors: [{ answer: ["z", "y", "x"], feedback: "Backwards." }] };
+  const order = { entries: [], answers: [["x", "y", "z"], ["y", "x", "z"]], distractors: [{ answer: ["z", "y", "x"], feedback: "Backwards." }] };
   assert.equal(judgeOrder(order, ["x", "y", "z"]).right, true);
+  assert.equal(judgeOrder(order, ["y", "x", "z"]).right, true, "every order that holds is right");
   assert.equal(judgeOrder(order, ["z", "y", "x"]).text, "Backwards.");
   assert.match(judgeOrder(order, ["x", "z", "y"]).text, /Place 2/);
+  assert.match(judgeOrder(order, ["y", "z", "x"]).text, /Place 2/);
+  assert.equal(judgeOrder(order, ["x", "z", "y"]).right, false);
 
   const state = { world_size: 2, num_chunks: 1, cells: [{ rank: 0, chunk: 0, answer: [0, 1] }, { rank: 1, chunk: 0, answer: [1], given: true }], distractors: [{ rank: 0, chunk: 0, parts: [0], feedback: "Nothing was added." }] };
   assert.equal(judgeState(state, () => [1, 0]).right, true);

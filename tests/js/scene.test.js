@@ -93,7 +93,7 @@ test("the read-outs count bytes and messages that have arrived", () => {
   assert.equal(half.busiest, "rank 0");
   assert.equal(half.messages, "3 of 5");
   assert.equal(half.kept, "4 of 6");
-  assert.equal(readOuts(scene, 0).whole, "9620 us");
+  assert.equal(readOuts(scene, 0).whole, "9620 µs");
   assert.equal(readOuts(scene, 0).bound, "4.98 times the lower bound");
   assert.equal(readOuts(makeScene(flow("all_reduce", "sharp", 4)), 0).bound, "");
 });
@@ -153,7 +153,7 @@ test("the race has other winners for steps, for 48 MB, for 1 MB and for 3 kB", (
   assert.deepEqual(first({ nbytes: 1e6 }), ["scatter + all-gather"]);
   assert.deepEqual(first({ nbytes: 3000 }), ["binomial"]);
   assert.deepEqual(first({ count: "steps" }), ["binomial"]);
-  assert.match(result(race, lanes(race)), /chain, 44 chunks wins with 2287 us \(6 ranks, S = 48 MB\)\. Next is scatter \+ all-gather, 1\.41 times as long/);
+  assert.match(result(race, lanes(race)), /chain, 44 chunks wins with 2287 µs \(6 ranks, S = 48 MB\)\. Next is scatter \+ all-gather, 1\.41 times as long/);
 });
 
 test("equal times finish together", () => {
@@ -163,7 +163,7 @@ test("equal times finish together", () => {
 
 test("the curve tells its minimum in words", () => {
   const curve = { format: "", title: "", label: "SIMULATED", collective: "broadcast", n: 6, nbytes: 48e6, machine: "bench", costs: BENCH, controls: {} };
-  assert.match(describeCurve(curve), /best number of chunks is 44: 2287 us, against 9620 us in one piece/);
+  assert.match(describeCurve(curve), /best number of chunks is 44: 2287 µs, against 9620 µs in one piece/);
 });
 
 test("a link names a figure and its state", () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,8 @@ NUMBERS = [
     "7/4",
     "175 %",
     "12 us",
+    "12 \u00b5s",
+    "12 \u03bcs",
     "",
     "abc",
     "1.500",
@@ -80,7 +83,7 @@ def answers(item):
     if kind == "spot":
         return list(range(len(key["lines"])))
     if kind == "order":
-        return [key["answer"], *(each["answer"] for each in key["distractors"])]
+        return list(map(list, permutations(each["id"] for each in key["entries"])))
     return [
         *key["answers"],
         *(each["transfer"] for each in key["distractors"]),

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
+from itertools import permutations
 
 import pytest
 
+from allranks.cost import price
+from allranks.errors import ScheduleError
 from allranks.learn.misconceptions import MISCONCEPTIONS, meaning
 from allranks.learn.quiz import ITEMS, Judgement, item_ids, judge, practice, read_number
+from allranks.schedule import Op, Schedule, Transfer
+from allranks.topology import Topology
+from allranks.verify import verify
 from allranks.view.html import quiz_html
 
 SEEDS = range(200)
@@ -32,7 +39,7 @@ def right_answer(item):
         return {(c["rank"], c["chunk"]): c["answer"] for c in cells if not c["given"]}
     if kind == "next":
         return item["next"]["answers"][0]
-    return item[kind]["answer"]
+    return item[kind]["answers"][0] if kind == "order" else item[kind]["answer"]
 
 
 def wrong_answers(item):
@@ -179,7 +186,7 @@ def test_the_steps_of_eleven_ranks_are_four_and_floor_is_three():
 
 
 def test_the_standard_case_is_cut_into_44_segments_and_43_to_45_are_right():
-    item = found("03-best-k", lambda each: "48 MB to 6 ranks (alpha = 4 us" in each["stem"])
+    item = found("03-best-k", lambda each: "48 MB to 6 ranks (α = 4 µs" in each["stem"])
     assert item["num"]["value"] == 44
     assert [judge(item, str(k)).right for k in (42, 43, 44, 45, 46)] == [
         False,
@@ -197,17 +204,154 @@ def test_the_race_of_the_chapter_is_won_by_the_pipe_and_the_small_one_by_the_tre
     (best,) = [each["text"] for each in race["options"] if each["right"]]
     assert best == "chain, cut into 44 segments"
     assert "2286" in texts[best] or "2287" in texts[best]
-    assert "5772 us" in texts["binomial tree"]
+    assert "5772 µs" in texts["binomial tree"]
     small = practice("03-predict-small")
     (best,) = [each["text"] for each in small["options"] if each["right"]]
     assert best == "binomial tree"
-    assert "12.4 us" in next(each["feedback"] for each in small["options"] if each["right"])
+    assert "12.4 µs" in next(each["feedback"] for each in small["options"] if each["right"])
 
 
 def test_a_ring_of_four_sends_one_and_a_half_times_the_vector():
     item = found("00-bytes-per-rank", lambda each: "4 ranks run a ring" in each["stem"])
     nbytes = int(item["stem"].split("S = ")[1].split(" B")[0])
     assert item["num"]["value"] == 1.5 * nbytes
+
+
+# what the answers say is true of every instance
+
+RACES = (
+    "03-predict-race",
+    "03-predict-small",
+    "03-winner",
+    "03-small-message",
+    "03-large-message",
+)
+SIZES = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+TIMES = {"µs": 1e-6, "ms": 1e-3, "s": 1}
+BENCH_ALPHA, BENCH_BANDWIDTH = 4e-6, 25e9
+
+
+def times_in(text):
+    return [float(x) * TIMES[unit] for x, unit in re.findall(r"([\d.]+) (µs|ms|s)\b", text)]
+
+
+def broadcast_of(option):
+    """Return the algorithm and the number of chunks that the text of an option names."""
+    segments = re.search(r"cut into (\d+) segments", option["text"])
+    if segments:
+        return "chain", int(segments[1])
+    word = option["text"].split()[0].strip(",:")
+    return ("scatter_all_gather" if word == "scatter" else word), None
+
+
+@pytest.mark.parametrize("item_id", RACES)
+def test_every_option_of_a_race_tells_its_own_time_and_how_it_adds_up(item_id):
+    for item in {json.dumps(each): each for each in drawn(item_id)}.values():
+        amount, unit = re.search(r"(\d[\d.]*) ([kMG]?B)\b", item["stem"]).groups()
+        n = int(re.search(r"(\d+) ranks", item["stem"])[1])
+        nbytes = float(amount) * SIZES[unit]
+        seconds = {}
+        for option in item["options"]:
+            algorithm, k = broadcast_of(option)
+            topology = Topology.preset("bench", n)
+            cost = price(
+                "broadcast", algorithm, world_size=n, nbytes=nbytes, num_chunks=k, topology=topology
+            )
+            seconds[option["text"]] = cost.seconds
+            said = option["feedback"]
+            assert any(t == pytest.approx(cost.seconds, rel=6e-3) for t in times_in(said)), option
+            steps = re.search(r"(\d+) steps of ([\d.]+ (?:µs|ms|s))", said)
+            if steps:
+                added = int(steps[1]) * times_in(steps[2])[0]
+            elif algorithm == "scatter_all_gather":
+                added = sum(times_in(said)[-2:])
+            else:
+                added = int(re.search(r"= (\d+) times 4 µs", said)[1]) * BENCH_ALPHA
+                added += n * nbytes / k / BENCH_BANDWIDTH
+            assert added == pytest.approx(cost.seconds, rel=1e-2), option
+        best = min(seconds, key=seconds.__getitem__)
+        assert [each["text"] for each in item["options"] if each["right"]] == [best]
+        for option in item["options"]:
+            # what a wrong answer is told to try must be what wins here
+            if option["misconception"] == "M-STORE-AND-FORWARD":
+                assert "segments" in best
+            if option["misconception"] == "M-ONE-AT-A-TIME":
+                assert best == "binomial tree"
+            others = ("pipelined", "binomial tree", "scatter")
+            own = option["text"].split()[0].strip(",")
+            for name in others:
+                named = name in option["feedback"] and not name.startswith(own)
+                assert not named or best.startswith(name), option
+
+
+def test_an_order_is_right_exactly_if_the_broadcast_holds():
+    several = 0
+    for item in drawn("03-order-binomial"):
+        root, n = map(int, re.search(r"from rank (\d+) on (\d+) ranks", item["stem"]).groups())
+        steps = {
+            entry["id"]: tuple(
+                Transfer(int(src), int(dst), 0, Op.COPY)
+                for src, dst in re.findall(r"(\d+) > (\d+)", entry["text"])
+            )
+            for entry in item["order"]["entries"]
+        }
+        held = 0
+        for order in permutations(steps):
+            schedule = Schedule("broadcast", "o", n, 1, tuple(map(steps.get, order)), root=root)
+            try:
+                verify(schedule)
+                holds = True
+            except ScheduleError:
+                holds = False
+            held += holds
+            assert judge(item, list(order)).right == holds, (item["stem"], order)
+        several += held > 1
+        assert held == len(item["order"]["answers"])
+        assert sorted(steps) not in item["order"]["answers"], "the order shown at first is wrong"
+    assert several > 20, "seeds with more than one right order are among these"
+
+
+def test_rounding_k_is_right_and_what_a_wrong_k_costs_is_true():
+    for item in drawn("03-best-k"):
+        found_in = re.search(
+            r"broadcasts (\d+) MB to (\d+) ranks \(α = (\d+) µs, 25 GB/s\)", item["stem"]
+        )
+        nbytes, n, alpha = int(found_in[1]) * 1e6, int(found_in[2]), int(found_in[3]) * 1e-6
+        exact = ((n - 2) * nbytes / BENCH_BANDWIDTH / alpha) ** 0.5
+
+        def seconds(k, n=n, nbytes=nbytes, alpha=alpha):
+            return (n - 2 + k) * (alpha + nbytes / BENCH_BANDWIDTH / k)
+
+        assert judge(item, str(round(exact))).right
+        least = min(map(seconds, range(1, 2000)))
+        assert seconds(item["num"]["value"]) == pytest.approx(least, rel=1e-12)
+        for trap in item["num"]["distractors"]:
+            k, percent = re.search(
+                r"k = (\d+) takes ([\d.e+]+) % longer", trap["feedback"]
+            ).groups()
+            longer = seconds(int(k)) / seconds(item["num"]["value"]) - 1
+            assert float(percent) == pytest.approx(100 * longer, rel=0.05)
+            assert int(k) == trap["value"]
+
+
+def test_bytes_are_asked_for_exactly():
+    for item_id in ("00-bytes-per-rank", "03-busiest-bytes", "03-reduce-root"):
+        for item in drawn(item_id):
+            assert item["num"]["exact"]
+            assert not judge(item, repr(item["num"]["value"] * 1.005 + 0.001)).right
+
+
+def test_a_broadcast_never_hears_that_a_rank_has_its_own_part():
+    for item_id in item_ids("03"):
+        for item in drawn(item_id):
+            assert "M-COUNT-N" not in {name for _, _, name in wrong_answers(item)}
+
+
+def test_items_write_micro_and_greek_as_the_prose_does():
+    for item_id in ITEMS:
+        for item in drawn(item_id)[:40]:
+            text = json.dumps(item, ensure_ascii=False)
+            assert not re.search(r"\d us\b|\"us\"|\balphas?\b|\bbeta\b", text), text
 
 
 # what is typed
@@ -232,6 +376,9 @@ def test_a_ring_of_four_sends_one_and_a_half_times_the_vector():
         ("12 us", "us", 12),
         ("0.012 ms", "us", 12),
         ("12 \u00b5s", "us", 12),
+        ("12 us", "\u00b5s", 12),
+        ("12 \u03bcs", "\u00b5s", 12),
+        ("12", "\u00b5s", 12),
         ("48 MB", "MB", 48),
         ("48000 kB", "MB", 48),
         ("6 steps", "steps", 6),

@@ -87,9 +87,13 @@ CASES = {
     "unknown_engine_name": Case("# T\n\n{engine}`nonsense(1) | us`\n", "page.md:3: engine.*nonsen"),
     "unknown_format": Case("# T\n\n{engine}`1 + 1 | furlongs`\n", "furlongs.*end with a format"),
     "not_whole": Case("# T\n\n{engine}`3 / 2 | int`\n", "not a whole number"),
-    "unknown_algorithm": Case("# T\n\n" + RING.replace("ring", "rung"), "page.md:3: chunk-flow.*ru"),
+    "unknown_algorithm": Case(
+        "# T\n\n" + RING.replace("ring", "rung"), "page.md:3: chunk-flow.*ru"
+    ),
     "two_figures_of_one_name": Case("# T\n\n" + RING + "\n" + RING, "two figures have the id fig"),
-    "show_without_figure": Case("# T\n\n{show}`x <fig?step=1>`\n", "page.md:3: show: no figure 'fi"),
+    "show_without_figure": Case(
+        "# T\n\n{show}`x <fig?step=1>`\n", "page.md:3: show: no figure 'fi"
+    ),
     "show_unknown_state": Case(
         "# T\n\n" + RING + "\n{show}`x <fig?stp=1>`\n", "'stp=1' sets nothing"
     ),
@@ -124,9 +128,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dic
     kernel.mkdir(parents=True)
     false = {"argv": ["/nowhere/python", "-f", "{connection_file}"], "display_name": "x"}
     (kernel / "kernel.json").write_text(json.dumps({**false, "language": "python"}))
+    worker = Path(__file__).with_name("build_pages.py")
     subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("build_pages.py")), str(base)]
-        + ["-W", "-n", "--keep-going"],
+        [sys.executable, str(worker), str(base), "-W", "-n", "--keep-going"],
         check=True,
         timeout=600,
         env={**os.environ, "JUPYTER_DATA_DIR": str(home / "jupyter"), "PYTHONUTF8": "1"},

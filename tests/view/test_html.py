@@ -117,21 +117,21 @@ def test_an_id_that_is_none_is_refused(bad):
 def test_race_and_curve_read_without_a_script():
     race = frames.race(["flat", "chain:k"], collective="broadcast", world_size=6)
     page = parsed(race_html(race, id="r", predict="p"))
-    assert "9620 us" in page.text
+    assert "9620 µs" in page.text
     assert "chain, 44 chunks" in page.text
     curve = frames.curve(world_size=6)
     assert "44" in parsed(curve_html(curve, id="c")).text
 
 
 def test_a_quiz_reads_without_a_script_and_numbers_its_cards_through_the_page():
-    number = {"value": 1.5, "unit": "us", "tolerance": 0.01, "exact": False, "distractors": []}
+    number = {"value": 1.5, "unit": "µs", "tolerance": 0.01, "exact": False, "distractors": []}
     text = quiz_html(
         [item(), {"id": "n", "type": "num", "stem": "How long?", "num": number}], first=3, total=9
     )
     page = parsed(text)
     assert "Practice 3 of 9" in page.text
     assert "Practice 4 of 9" in page.text
-    assert "1.5 us" in page.text
+    assert "1.5 µs" in page.text
     assert data_in(text)["first"] == 3
 
 

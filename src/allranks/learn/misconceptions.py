@@ -11,22 +11,23 @@ from allranks.errors import unknown_name
 MISCONCEPTIONS: dict[str, str] = {
     # used everywhere
     "M-STEPS-NOT-TIME": (
-        "Fewer steps are not always less time: a step lasts alpha + beta times the bytes through "
+        "Fewer steps are not always less time: a step lasts α + β times the bytes through "
         "its busiest port."
     ),
     "M-COUNT-N": "A rank already has its own part; only n - 1 parts are missing.",
+    "M-COUNT-ROOT": "The root has the vector already; only the other n - 1 ranks lack it.",
     "M-FLOOR-LG": (
         "Doublings have to reach all n ranks, so a started doubling counts as a whole one."
     ),
     "M-BITS-BYTES": "Links are sold in Gb/s, data are counted in bytes: the factor is 8.",
     "M-GIB": "1 GB is 10^9 bytes, 1 GiB is 2^30: the factor is 1.074.",
     "M-DUPLEX": "Bandwidth is given per direction; adding both directions doubles it.",
-    "M-NO-ALPHA": "Every message pays alpha, however short it is.",
-    "M-ALL-ALPHA": "Every byte pays beta; only tiny messages cost alpha alone.",
+    "M-NO-ALPHA": "Every message pays α, however short it is.",
+    "M-ALL-ALPHA": "Every byte pays β; only tiny messages cost α alone.",
     "M-S-PER-RANK": "S is the whole vector; each rank contributes S/n.",
     "M-TOTAL-VS-BUSIEST": (
-        "The total over all ranks is no time: transfers of different ranks run side by side, and "
-        "the busiest rank decides."
+        "The total over all ranks is the load of no single one: ranks send side by side, and the "
+        "busiest of them decides how long it takes."
     ),
     "M-BARRIER": (
         "Only data dependence orders ranks: a rank may return while others still wait for data."
@@ -37,7 +38,14 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     "M-SCALAR": "A collective works element by element: the result is a vector, not one number.",
     # chapter 00
-    "M-CPU-IS-GPU": "Steps and bytes carry over from CPU processes to GPUs; seconds do not.",
+    "M-CPU-IS-GPU": (
+        "Result, steps and bytes carry over from CPU processes to GPUs that play the same "
+        "schedule; seconds do not."
+    ),
+    "M-ONE-RUN-IS-PROOF": "A run tries one input; a proof holds for every input.",
+    "M-ONLY-OWN-PART": (
+        "A rank adds what it receives to its own part, and later passes on the whole sum."
+    ),
     "M-NCCL-IS-COLLECTIVES": (
         "Collectives are operations; NCCL, the NVIDIA Collective Communications Library, is one "
         "implementation of them."
@@ -68,19 +76,16 @@ MISCONCEPTIONS: dict[str, str] = {
         "in each step."
     ),
     "M-TREE-ALWAYS-BEST": (
-        "The root of a binomial tree sends the whole vector ceil(lg n) times; a pipelined chain "
-        "sends it once."
+        "The root of a binomial tree sends the whole vector ceil(lg n) times: that is cheap for a "
+        "small vector, and dear for a large one."
     ),
     "M-FLAT-IS-ONE-STEP": (
         "A rank has one port, so n - 1 sends from the root go out one after another."
     ),
     "M-ROOT-ZERO": "Any rank can be the root; count ranks from it, v = (rank - root) mod n.",
-    "M-MORE-SEGMENTS-BETTER": (
-        "Every further segment pays one more alpha: alpha is paid n - 2 + k times."
-    ),
+    "M-MORE-SEGMENTS-BETTER": ("Every further segment pays one more α: α is paid n - 2 + k times."),
     "M-CHAIN-SLOW": (
-        "An uncut chain takes (n - 1)(alpha + S beta); cut into segments, all its hops work at "
-        "once."
+        "An uncut chain takes (n - 1)(α + Sβ); cut into segments, all its hops work at once."
     ),
     "M-NCCL-BCAST-TREE": "NCCL v2.30.7 broadcasts on a ring: a pipelined chain from the root.",
     "M-POWER-OF-TWO": "n need not be a power of two: in the last step some partners do not exist.",
@@ -90,6 +95,10 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-STORE-AND-FORWARD": "A rank can pass on the first segment before the last one has arrived.",
     "M-WINDOW-OFF-BY-ONE": (
         "Hop v carries segment s - v in step s, for all k segments: 0 <= s - v < k."
+    ),
+    "M-PIPE-LENGTH": (
+        "The first segment makes n - 1 hops, and each of the other k - 1 arrives one step after "
+        "the one before it: n - 2 + k steps."
     ),
     "M-REAL-K": "A number of segments is whole and at least 1.",
     "M-SEND-BEFORE-HAVE": "A rank can only send what has reached it in an earlier step.",

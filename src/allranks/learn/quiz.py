@@ -284,7 +284,7 @@ def _in_unit(quantity: Quantity, wanted: str) -> Any:  # noqa: ANN401 - an exact
 
 def _judge_order(item: Mapping[str, Any], answer: Sequence[str]) -> Judgement:
     key = item["order"]
-    if list(answer) == list(key["answer"]):
+    if list(answer) in [list(each) for each in key["answers"]]:
         return _yes(key["feedback_right"])
     return _no(
         _first(key["distractors"], lambda each: list(each["answer"]) == list(answer)),

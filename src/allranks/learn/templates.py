@@ -178,14 +178,14 @@ def us(seconds: float) -> str:
     """Return a time in microseconds, or in milliseconds from 10 of them on.
 
     >>> us(12.36e-6), us(9.62e-3), us(0.123), us(7.92)
-    ('12.4 us', '9620 us', '123 ms', '7.92 s')
+    ('12.4 µs', '9620 µs', '123 ms', '7.92 s')
     """
     if seconds >= 1:
         return f"{seconds:.4g} s"
     micro = seconds * 1e6
     if micro >= 1e4:  # noqa: PLR2004
         return f"{micro / 1e3:.4g} ms"
-    return f"{micro:.3g} us" if micro < 1e3 else f"{micro:.0f} us"  # noqa: PLR2004
+    return f"{micro:.3g} µs" if micro < 1e3 else f"{micro:.0f} µs"  # noqa: PLR2004
 
 
 def listing(words: Iterable[object], last: str = "and") -> str:

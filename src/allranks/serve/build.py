@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -75,6 +76,8 @@ def build(
         fresh = not _is_built(stamp, wanted, html)
         if fresh:
             stamp.unlink(missing_ok=True)
+            # A page that is no longer in the book must not stay in its folder.
+            shutil.rmtree(html, ignore_errors=True)
             _say("building the book: every code cell runs on Ray actors", quiet=quiet)
             _run(root, place, quiet=quiet)
             stamp.write_text(json.dumps({"digest": wanted}), encoding="utf-8")

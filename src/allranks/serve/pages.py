@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 UNUSED = ("scripts/fontawesome.js*", "vendor", "locales", "images/logo_*", "*webpack-macros.html")
 """What the theme copies into the book's _static and no page loads."""
-ICON_RULES = re.compile(r"(?<=[}{/])\s*(?:\.fa[bsrl]?[-.,:>\s{][^{}]*|@font-face\s*)\{[^{}]*\}")
+ICON_RULES = re.compile(r"(?<=[}{/])\s*(?:\.fa[bsrl]?(?=[-.,:>\s{])[^{}]*|@font-face\s*)\{[^{}]*\}")
 """The theme's rules for an icon font that the book does not have."""
 
 
@@ -52,10 +53,9 @@ def add_navigation(
 def with_sections(pages: str, sections: str) -> str:
     """Put the sections of a page, as a nested list, under its entry in the list of pages.
 
-    >>> with_sections('<li class="current active"><a href="#">A</a></li>',
-    ...     '<ul><li><a href="#">A</a><ul><li><a href="#b">B</a></li></ul></li></ul>')
-    '<li class="current active"><a aria-current="page" href="#">A</a><ul class="ar-sections"><li><a \
-href="#b">B</a></li></ul></li>'
+    >>> sections = '<ul><li><a href="#">A</a><ul><li>B</li></ul></li></ul>'
+    >>> with_sections('<li class="current active">A</li>', sections)
+    '<li class="current active">A<ul class="ar-sections"><li>B</li></ul></li>'
     """
     soup = BeautifulSoup(pages, "html.parser")
     here = soup.select("li.current.active")
@@ -68,9 +68,24 @@ href="#b">B</a></li></ul></li>'
     if inner is not None:
         for deeper in inner.select("ul"):
             deeper.decompose()
-        inner["class"] = ["ar-sections"]
+        inner["class"] = "ar-sections"
         entry.append(inner)
     return str(soup)
+
+
+def write_entrance(app: Sphinx, error: Exception | None) -> None:
+    """Write the page at the root of the site: it leads to the book's first page."""
+    if error is not None or app.builder.format != "html":
+        return
+    first = f"{app.config.root_doc}.html"
+    title = html.escape(app.config.html_title)
+    (Path(app.outdir) / "index.html").write_text(
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        '<link rel="icon" href="data:,">\n'
+        f'<meta http-equiv="refresh" content="0; url={first}"></head>\n'
+        f'<body><p><a href="{first}">{title}</a></p></body></html>\n',
+        encoding="utf-8",
+    )
 
 
 def remove_unused(app: Sphinx, error: Exception | None) -> None:
@@ -94,7 +109,7 @@ def _rewrite(path: Path, change: Callable[[str], str]) -> None:
 
 
 def _quiet(script: str) -> str:
-    """Take out what the theme's script says about itself: a console with a line in it is a fault."""
+    """Take out what the theme's script says about itself: an empty console shows every fault."""
     return script.replace("console.log(", "void(")
 
 
@@ -105,4 +120,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", load)
     app.connect("html-page-context", add_navigation, priority=100)
     app.connect("build-finished", remove_unused)
+    # After the extension of the table of contents, which leaves a bare redirect.
+    app.connect("build-finished", write_entrance, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -30,7 +30,9 @@ _HIDDEN = re.compile(
     r"|\]\([^)]*\)"  # where links lead
 )
 _NUMBER = r"(?<![\w.,/^-])\d(?:[\d.,]*\d)?(?:e\d+)?"
-_QUANTITY = re.compile(rf"{_NUMBER}[\s\u00a0-]?(?:{'|'.join(sorted(UNITS, reverse=True))})(?![\w/])")
+_QUANTITY = re.compile(
+    rf"{_NUMBER}[\s\u00a0-]?(?:{'|'.join(sorted(UNITS, reverse=True))})(?![\w/])"
+)
 
 
 class Quantity(NamedTuple):

@@ -153,7 +153,7 @@ def _table(panels: Mapping[str, Sequence[Point]], label: str) -> str:
 
 
 def _seconds(value: float) -> str:
-    for factor, unit in ((1e6, "us"), (1e3, "ms")):
+    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
         if value * factor < 999.5:  # noqa: PLR2004 - from here on the next unit is shorter
             return f"{value * factor:.3g} {unit}"
     return f"{value:.3g} s"

@@ -93,7 +93,7 @@ def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None
     - choice, multi: `options` of `{"id", "text", "right", "feedback"}`;
     - num: `num` of `{"value", "unit", "tolerance" (relative), "exact", "distractors",
       "feedback_right", "feedback_else"}`, where a distractor is `{"value", "feedback"}`;
-    - order: `order` of `{"entries": [{"id", "text"}], "answer": [id, ...], "distractors":
+    - order: `order` of `{"entries": [{"id", "text"}], "answers": [[id, ...], ...], "distractors":
       [{"answer": [...], "feedback"}], "feedback_right", "feedback_else"}`;
     - state: `state` of `{"world_size", "num_chunks", "cells": [{"rank", "chunk", "given"?,
       "answer": [part, ...]}], "distractors": [{"rank", "chunk", "parts", "feedback"}], ...}`;
@@ -197,8 +197,8 @@ def _json(data: Data) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time as the figures and the prose beside them write it: in us up to 10 ms."""
-    return f"{seconds * 1e6:.4g} us" if 0 < seconds < _LAST_US else format_seconds(seconds)
+    """Return a time as the figures and the prose beside them write it: in µs up to 10 ms."""
+    return f"{seconds * 1e6:.4g} µs" if 0 < seconds < _LAST_US else format_seconds(seconds)
 
 
 def _text(value: object) -> str:

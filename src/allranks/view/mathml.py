@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from latex2mathml.converter import convert
 
@@ -38,7 +38,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
         # Browsers fit a pair of brackets to what is inside; a bracket of fixed size they misplace.
         source = FIXED_SIZE.sub(lambda found: SIDES[found[1]], latex)
         made = convert(source, display="block" if display else "inline")
-        root = Xml.fromstring(made)  # noqa: S314 - the text is our own
+        root = ET.fromstring(made)  # noqa: S314 - the text is our own
     except Exception as error:
         # latex2mathml raises a class of its own for every kind of mistake, and bare ones too
         message = f"formula {latex!r}: {type(error).__name__}: {error}"
@@ -47,10 +47,10 @@ def mathml(latex: str, *, display: bool = False) -> str:
         element.tag = element.tag.removeprefix(f"{{{NAMESPACE}}}")
         _check(element, latex)
         _settle(element)
-    return Xml.tostring(root, encoding="unicode")
+    return ET.tostring(root, encoding="unicode")
 
 
-def _check(element: Xml.Element, latex: str) -> None:
+def _check(element: ET.Element, latex: str) -> None:
     unknown = re.search(r"\\[A-Za-z]*", element.text or "")
     if unknown:
         message = f"formula {latex!r}: {unknown.group()} is not a command that can be typeset"
@@ -61,7 +61,7 @@ def _check(element: Xml.Element, latex: str) -> None:
         raise MathError(message)
 
 
-def _settle(element: Xml.Element) -> None:
+def _settle(element: ET.Element) -> None:
     """Make symbols operators, and give the name of a function its space."""
     if element.tag == "mi" and element.text and unicodedata.category(element.text[0]) == "Sm":
         element.tag = "mo"
@@ -70,10 +70,10 @@ def _settle(element: Xml.Element) -> None:
     for index in range(len(element) - 1, 0, -1):
         name, argument = element[index - 1], element[index]
         if _is_spelled(name) and not argument.tag.endswith(("mo", "mspace")):
-            element.insert(index, Xml.Element("mspace", width=THIN))
+            element.insert(index, ET.Element("mspace", width=THIN))
 
 
-def _is_spelled(element: Xml.Element) -> bool:
+def _is_spelled(element: ET.Element) -> bool:
     """Say whether this is the name of a function, such as log or log to base 2."""
     inner = element[0] if element.tag.endswith("msub") else element
     return inner.tag.endswith("mi") and len(inner.text or "") > 1

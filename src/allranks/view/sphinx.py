@@ -368,9 +368,9 @@ def _plain_figure(figure: FigureNode) -> list[nodes.Node]:
 
 def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for lane in data.get("lanes", ()):
-        yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} us"
+        yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} µs"
     for point in data.get("points", ()):
-        yield f"{point['chunks']} segments: {point['seconds'] * 1e6:.5g} us"
+        yield f"{point['chunks']} segments: {point['seconds'] * 1e6:.5g} µs"
     for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
         sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
         yield f"step {number}: {sends}"

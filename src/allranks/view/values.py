@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from allranks.algorithms import build
 from allranks.cost import LOCKSTEP, Cost, best_num_chunks, bytes_per_rank
 from allranks.cost import cost as cost_of
@@ -18,6 +20,7 @@ from allranks.cost import lower_bound as bound_of
 from allranks.cost import price as price_of
 from allranks.errors import CollectiveError
 from allranks.schedule import Schedule
+from allranks.simulate import layout
 from allranks.topology import Topology
 
 NO_BREAK = "\u00a0"
@@ -30,7 +33,7 @@ class NumberError(ValueError):
 
 
 def evaluate(text: str) -> str:
-    """Return what stands in the text for `expression | format`.
+    r"""Return what stands in the text for `expression | format`.
 
     Raises:
         NumberError: no format, an unknown one, an expression that fails, or a value that does not
@@ -39,7 +42,7 @@ def evaluate(text: str) -> str:
     >>> evaluate('steps("broadcast", "binomial", n=6) | int')
     '3'
     >>> evaluate('cost("broadcast", "chain", n=6, S=48e6, chunks=44).seconds | us')
-    '2286.5\\xa0µs'
+    '2286.5\xa0µs'
     """
     expression, bar, name = text.rpartition("|")
     expression, name = expression.strip(), name.strip()
@@ -132,6 +135,13 @@ def bytes_out(  # noqa: PLR0913 - what the bytes depend on
         message = f'rank is {rank!r}; give 0 to {n - 1} or "busiest"'
         raise ValueError(message)
     return sent[rank]
+
+
+def chunk_lengths(collective: str, algorithm: str, *, n: int, count: int) -> str:
+    """Return how many elements each chunk of so many gets: "2, 2, 2, 1, 1"."""
+    plan = layout(schedule(collective, algorithm, n=n), [np.zeros(count, dtype=int)] * n)
+    spans = [plan.chunk(number) for number in range(plan.schedule.num_chunks)]
+    return ", ".join(str(span.stop - span.start) for span in spans)
 
 
 def lower_bound(collective: str, *, n: int, S: float, machine: str = "bench") -> float:  # noqa: N803
@@ -240,6 +250,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
 NAMES: dict[str, Any] = {
     "best_k": best_k,
     "bytes_out": bytes_out,
+    "chunk_lengths": chunk_lengths,
     "cost": cost,
     "crossover": crossover,
     "lower_bound": lower_bound,

@@ -136,12 +136,11 @@ def state_after_step(draw: Draw) -> Data:
                     "rank": rank,
                     "chunk": chunk,
                     "parts": [source, rank] if source < rank else [rank, source],
-                    "misconception": "M-SEQUENTIAL-STEP",
+                    "misconception": "M-ONLY-OWN-PART",
                     "feedback": told(
-                        "M-SEQUENTIAL-STEP",
-                        f"Before step 1, chunk {chunk} of rank {source} already holds the parts "
-                        f"{lists}; "
-                        "all of them travel.",
+                        "M-ONLY-OWN-PART",
+                        f"After step 0, chunk {chunk} of rank {source} holds the parts {lists}; "
+                        "both travel.",
                     ),
                 },
             ]
@@ -226,20 +225,28 @@ def cpu_run_proves(draw: Draw) -> Data:
     steps = priced("all_reduce", "ring", n=n, nbytes=n * 8e6).steps
     return multi(
         draw,
-        f"You run a ring all-reduce on {n} CPU processes. What does the run prove for {n} GPUs as "
-        "well?",
+        f"You run a ring all-reduce of integers on {n} CPU processes, once. What does this run "
+        f"show about {n} GPUs that play the same schedule?",
         [
-            right("Every rank ends with the right sum.", "The schedule decides what is added."),
+            right(
+                "From these inputs every GPU gets the same sums.",
+                "The schedule decides what is added.",
+            ),
             right(f"It takes {steps} steps.", "Steps belong to the schedule."),
             right(
-                "How many bytes each rank sends.",
-                "Bytes belong to the schedule, not to the machine.",
+                "How many bytes each GPU sends.",
+                "Bytes belong to the schedule and to the size of the input, not to the machine.",
+            ),
+            wrong(
+                "From all inputs every GPU gets the right sums.",
+                "M-ONE-RUN-IS-PROOF",
+                "`verify` gives that proof.",
             ),
             wrong("How many seconds it takes.", "M-CPU-IS-GPU"),
             wrong(
                 "Which of two algorithms is faster.",
                 "M-CPU-IS-GPU",
-                "The faster one depends on alpha and beta, which differ between machines.",
+                "The faster one depends on α and β, which differ between machines.",
             ),
         ],
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from math import floor, log2, sqrt
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import permutations
+from math import floor, isclose, log2, sqrt
 
 from allranks.algorithms import build
-from allranks.cost import best_num_chunks, timeline
+from allranks.cost import Cost, best_num_chunks, timeline
 from allranks.errors import ScheduleError
 from allranks.learn.items.priced import ALPHA, BANDWIDTH, Lane, lanes, priced
 from allranks.learn.judges import chain_seconds
@@ -30,7 +33,7 @@ from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Topology
 from allranks.verify import verify
 
-MACHINE = f"alpha = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction"
+MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction"
 CLEARLY = 1.1
 
 
@@ -44,37 +47,43 @@ def _race(draw: Draw, n: int, nbytes: float, stem: str, *, winner: str | None = 
     if field[second].cost.seconds < CLEARLY * field[best].cost.seconds:
         raise ClashError(by_time)
     first = field[best].cost
-    options = [
-        right(
-            field[best].name,
-            f"{us(first.seconds)}: {first.latency_terms} alphas, and {size(first.bytes_sent_max)} "
-            "through the busiest port.",
-        )
-    ]
-    options += [
-        _slower(field[key], key, n, nbytes, first.seconds) for key in by_time[1:] if key != best
-    ]
+    options = [right(field[best].name, f"{us(first.seconds)}: {_where_time_goes(best, first)}.")]
+    options += [_slower(field, key, best, nbytes) for key in by_time[1:]]
     return choice(draw, stem, options)
 
 
-def _slower(lane: Lane, key: str, n: int, nbytes: float, best: float) -> Data:
-    cost = lane.cost
-    # no k above 1 is worth it: an uncut chain then loses because one rank sends at a time
-    uncut = "M-STORE-AND-FORWARD" if best_num_chunks(n, nbytes, ALPHA, 1 / BANDWIDTH) > 1 else ""
+def _slower(field: Mapping[str, Lane], key: str, best: str, nbytes: float) -> Data:
+    lane = field[key]
+    # what an uncut chain lacks is what the winner has
+    cure = {"pipe": "M-STORE-AND-FORWARD", "binomial": "M-ONE-AT-A-TIME"}
     names = {
         "flat": "M-FLAT-IS-ONE-STEP",
-        "chain": uncut or "M-ONE-AT-A-TIME",
+        "chain": cure.get(best, "M-OTHER-REGION"),
         "binomial": "M-TREE-ALWAYS-BEST",
         "pipe": "M-MORE-SEGMENTS-BETTER",
         "scatter_all_gather": "M-OTHER-REGION",
     }
+    ratio = lane.cost.seconds / field[best].cost.seconds
     extra = (
-        f"It takes {us(cost.seconds)}, {cost.seconds / best:.3g} times the best: "
-        f"{cost.latency_terms} "
-        f"alphas, and {size(cost.bytes_sent_max)} through the busiest port (n = {n}, S = "
-        f"{size(nbytes)})."
+        f"{size(nbytes)} take {us(lane.cost.seconds)} this way, {ratio:.3g} times the best: "
+        f"{_where_time_goes(key, lane.cost)}."
     )
     return wrong(lane.name, names[key], extra)
+
+
+def _where_time_goes(key: str, cost: Cost) -> str:
+    """Return the parts of a lock-step time, which must add up to it."""
+    if key == "scatter_all_gather":
+        messages, data = cost.latency_terms * ALPHA, cost.bytes_sent_max / BANDWIDTH
+        if not isclose(messages + data, cost.seconds, rel_tol=1e-6):
+            message = f"{cost}: its time is not the messages and the bytes of one port"
+            raise ValueError(message)
+        return (
+            f"{cost.latency_terms} α are {us(messages)}, and {size(cost.bytes_sent_max)} leave the "
+            f"root in {us(data)}"
+        )
+    each = us(cost.seconds / cost.steps)
+    return f"{cost.steps} steps of {each}, one after the other"
 
 
 def predict_race(draw: Draw) -> Data:
@@ -119,8 +128,8 @@ def small_message(draw: Draw) -> Data:
     cut = wrong(
         f"chain, cut into {k} segments",
         "M-MORE-SEGMENTS-BETTER",
-        f"Here that is {n} - 2 + {k} = {seconds.latency_terms} times {us(ALPHA)}: "
-        f"{us(seconds.seconds)}.",
+        f"Here that is {n} - 2 + {k} = {seconds.latency_terms} times {us(ALPHA)}, of "
+        f"{us(seconds.seconds)} in all.",
     )
     kept = [{**each} for each in data["options"] if not each["text"].startswith("chain, cut")]
     for each in kept:
@@ -161,16 +170,16 @@ def steps(draw: Draw) -> Data:
                     f"In {n - 1} steps only one rank at a time would send.",
                 ),
                 trap(
-                    n, "M-COUNT-N", f"And all that know it can tell others: {key} steps reach {n}."
+                    n,
+                    "M-COUNT-ROOT",
+                    f"And all that have it can tell others: {key} steps reach {n}.",
                 ),
             ],
             unit="steps",
             feedback_right=f"2^{key} = {2**key} is the first power of two that reaches {n}.",
             feedback_else=f"Double 1 until it reaches {n}; count the doublings.",
         )
-    traps = [
-        trap(n, "M-COUNT-N", f"{n - 1} ranks lack the chunk, and each step serves one of them.")
-    ]
+    traps = [trap(n, "M-COUNT-ROOT", f"Here that is {n - 1}, and each step serves one of them.")]
     if algorithm == "flat":
         traps.append(
             trap(1, "M-FLAT-IS-ONE-STEP", f"{n - 1} sends in turn, {n - 1} S out of the root.")
@@ -195,7 +204,7 @@ def steps(draw: Draw) -> Data:
 
 def busiest_bytes(draw: Draw) -> Data:
     """Ask how much the busiest rank of a binomial broadcast sends."""
-    n, nbytes = draw.choice([3, 5, 6, 7, 11, 13]), draw.randint(2, 90) * 1e6
+    n, nbytes = draw.choice([5, 6, 7, 11, 13]), draw.randint(2, 90) * 1e6
     price = priced("broadcast", "binomial", n=n, nbytes=nbytes)
     doublings = floor(log2(n))
     return num(
@@ -206,7 +215,7 @@ def busiest_bytes(draw: Draw) -> Data:
             trap(
                 price.bytes_total / 1e6,
                 "M-TOTAL-VS-BUSIEST",
-                f"{size(price.bytes_total)} in all; the busiest rank sends "
+                f"Here {size(price.bytes_total)} travel in all; the busiest rank sends "
                 f"{size(price.bytes_sent_max)}.",
             ),
             trap(
@@ -221,14 +230,13 @@ def busiest_bytes(draw: Draw) -> Data:
             ),
         ],
         unit="MB",
-        tolerance=0.01,
         feedback_right=f"The root sends S in each of the {price.steps} steps.",
         feedback_else=f"The root is the busiest rank; count its sends of {size(nbytes)}.",
     )
 
 
 def best_k(draw: Draw) -> Data:
-    """Ask for the best number of segments; one more or less is accepted."""
+    """Ask for k*, the best number of segments; one more or less is accepted."""
     n, nbytes = draw.choice([4, 5, 6, 7]), draw.choice([12e6, 24e6, 48e6, 96e6, 200e6])
     alpha = draw.choice([2e-6, 4e-6, 8e-6])
     beta = 1 / BANDWIDTH
@@ -238,37 +246,31 @@ def best_k(draw: Draw) -> Data:
     best = chain_seconds(n, nbytes, alpha, beta, key)
 
     def above(k: int) -> str:
-        return (
-            f"k = {k} takes {100 * (chain_seconds(n, nbytes, alpha, beta, k) / best - 1):.2g} % "
-            "longer."
-        )
+        share = 100 * (chain_seconds(n, nbytes, alpha, beta, k) / best - 1)
+        return f"k = {k} takes {share:.2g} % longer than k = {key}."
 
     return num(
-        f"A chain broadcasts {size(nbytes)} to {n} ranks (alpha = {us(alpha)}, "
-        f"{BANDWIDTH / 1e9:g} GB/s). "
-        "Into how many segments should it be cut?",
+        f"A chain broadcasts {size(nbytes)} to {n} ranks (α = {us(alpha)}, "
+        f"{BANDWIDTH / 1e9:g} GB/s). What is k*, the number of segments with the least time, "
+        "rounded?",
         key,
         [
             trap(
                 with_n,
-                "M-COUNT-N",
-                f"The pipe fills in n - 2 = {n - 2} steps before it delivers: {above(with_n)}",
+                "M-PIPE-LENGTH",
+                f"Under the root stands n - 2 = {n - 2}, not {n}. {above(with_n)}",
             ),
-            trap(with_bits, "M-BITS-BYTES", f"You took the bandwidth for Gb/s: {above(with_bits)}"),
+            trap(with_bits, "M-BITS-BYTES", f"You took GB/s for Gb/s. {above(with_bits)}"),
             trap(
                 8 * key,
                 "M-MORE-SEGMENTS-BETTER",
-                f"With k = {8 * key} that is {n - 2 + 8 * key} times: {above(8 * key)}",
+                f"With k = {8 * key} that is {n - 2 + 8 * key} times. {above(8 * key)}",
             ),
         ],
         unit="segments",
         tolerance=1 / key,
-        feedback_right=(
-            f"k* = sqrt((n - 2) S beta / alpha) = {sqrt((n - 2) * nbytes * beta / alpha):.3g}."
-        ),
-        feedback_else=(
-            "The best k is near sqrt((n - 2) S beta / alpha); one more or less is accepted."
-        ),
+        feedback_right=(f"k* = √((n - 2) S β / α) = {sqrt((n - 2) * nbytes * beta / alpha):.3g}."),
+        feedback_else=("k* = √((n - 2) S β / α), rounded; one more or less is accepted."),
     )
 
 
@@ -293,15 +295,15 @@ def chain_time(draw: Draw) -> Data:
             ),
             trap(
                 (n + k) * step * 1e6,
-                "M-COUNT-N",
-                f"It has n - 2 + k = {key.steps} steps, not {n + k}.",
+                "M-PIPE-LENGTH",
+                f"Here that is {key.steps}, not {n + k}.",
             ),
         ],
-        unit="us",
+        unit="µs",
         tolerance=0.01,
         feedback_right=f"{key.steps} steps of {us(step)} each.",
         feedback_else=(
-            f"Count the steps, n - 2 + k, and price one: alpha + beta times {size(nbytes / k)}."
+            f"Count the steps, n - 2 + k, and price one: α + β times {size(nbytes / k)}."
         ),
     )
 
@@ -332,7 +334,7 @@ def root_finishes(draw: Draw) -> Data:
                 f"The root's one message costs {us(ALPHA)} more.",
             ),
         ],
-        unit="us",
+        unit="µs",
         tolerance=0.001,
         feedback_right=f"It sends one message. The last rank has the data at {us(last)}.",
         feedback_else="The root sends one message; nothing else keeps it.",
@@ -348,10 +350,14 @@ def order_binomial(draw: Draw) -> Data:
     places = list(range(len(texts)))
     draw.shuffle(places)
     letter = {place: LETTERS[shown] for shown, place in enumerate(places)}
-    answer = [letter[place] for place in range(len(texts))]
-    if answer == sorted(answer):
-        raise ClashError(answer)
+    answers = [[letter[place] for place in order] for order in _orders(schedule)]
+    answer = answers[0]
     swapped = [answer[1], answer[0], *answer[2:]]
+    if sorted(answer) in answers:
+        raise ClashError(answers)
+    if swapped in answers or answer[::-1] in answers:
+        message = f"{schedule}: its first two steps can be exchanged"
+        raise ValueError(message)
     second = schedule.steps[1][-1]
     early = (
         f"Rank {second.src} has nothing to send before {schedule.steps[0][0].src} > "
@@ -359,10 +365,11 @@ def order_binomial(draw: Draw) -> Data:
     )
     return keyed(
         "order",
-        f"A binomial tree broadcasts from rank {root} on {n} ranks. Put its steps in order.",
+        f"A binomial tree broadcasts from rank {root} on {n} ranks. Put its steps in an "
+        "order in which every sender has the data.",
         {
             "entries": [{"id": letter[place], "text": texts[place]} for place in places],
-            "answer": answer,
+            "answers": answers,
         },
         [
             {
@@ -373,10 +380,28 @@ def order_binomial(draw: Draw) -> Data:
             for wrong_order in (answer[::-1], swapped)
         ],
         feedback_right=(
-            "In every step all ranks that have the data send it on: 1, 2, 4, ... transfers."
+            "Every rank that sends has the data by then"
+            + ("." if len(answers) == 1 else f". {len(answers)} orders do that, and each is right.")
         ),
         feedback_else=f"Only rank {root} has the data at first; who has it after each step?",
     )
+
+
+def _orders(schedule: Schedule) -> list[tuple[int, ...]]:
+    """Return every order of the steps that keeps the promise, the generator's own first."""
+    return [
+        order
+        for order in permutations(range(len(schedule.steps)))
+        if _holds(replace(schedule, steps=tuple(schedule.steps[place] for place in order)))
+    ]
+
+
+def _holds(schedule: Schedule) -> bool:
+    try:
+        verify(schedule)
+    except ScheduleError:
+        return False
+    return True
 
 
 def next_chain(draw: Draw) -> Data:
@@ -496,8 +521,8 @@ def which_hangs(draw: Draw) -> Data:
         f"{n} ranks run one of these programs, each rank with its own `rank`. Which program hangs?",
         [
             right(
-                f"`if rank == {root}: broadcast(x, root={root})`",
-                f"Rank {root} calls alone. The other {n - 1} never receive, so it waits for ever.",
+                f"`if rank != {root}: broadcast(x, root={root})`",
+                f"Rank {root} has the data and never calls, so the other {n - 1} wait for ever.",
             ),
             wrong(
                 f"`broadcast(x, root={root})` on all ranks, though only rank {root} has data in "

@@ -76,7 +76,7 @@ export class ChunkCurve extends HTMLElement {
     const alpha = asked["alpha"];
     if (alpha) {
       const [low, high] = Array.isArray(alpha) ? alpha.map(Number) : [0.1e-6, 100e-6];
-      slide("alpha", "alpha", { min: low ?? 0.1e-6, max: high ?? 100e-6, step: 1, value: curve.costs.alpha, log: true, show: seconds });
+      slide("alpha", "α", { min: low ?? 0.1e-6, max: high ?? 100e-6, step: 1, value: curve.costs.alpha, log: true, show: seconds });
     }
     const n = asked["n"];
     if (Array.isArray(n)) slide("n", "ranks n", { min: Number(n[0]), max: Number(n[1]), step: 1, value: curve.n, show: String });
@@ -136,7 +136,7 @@ export class ChunkCurve extends HTMLElement {
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, curve.label),
       h("strong", {}, curve.title),
-      h("span", { class: "ar-sub" }, `${plural(curve.n, "rank")} · S = ${bytes(curve.nbytes)} · alpha ${seconds(curve.costs.alpha)}, ${rate(curve.costs.bandwidth)} per direction`),
+      h("span", { class: "ar-sub" }, `${plural(curve.n, "rank")} · S = ${bytes(curve.nbytes)} · α ${seconds(curve.costs.alpha)}, ${rate(curve.costs.bandwidth)} per direction`),
     );
     const line = points(curve);
     const best = bestChunks(curve.n, curve.nbytes, curve.costs);

@@ -277,7 +277,7 @@ export class ChunkFlow extends PlayerElement {
     if (!this.flow) return "";
     const machine = machineOf(this.flow);
     if (this.flow.records) return `S = ${bytes(this.flow.nbytes)} · ${this.flow.measured}`;
-    return `S = ${bytes(this.flow.nbytes)} · machine “${this.flow.machine}”: alpha ${seconds(machine.alpha)}, ${rate(machine.bandwidth)} per direction`;
+    return `S = ${bytes(this.flow.nbytes)} · machine “${this.flow.machine}”: α ${seconds(machine.alpha)}, ${rate(machine.bandwidth)} per direction`;
   }
 
   /** @param {{step: number | null, message: string}} error @returns {Node[]} */

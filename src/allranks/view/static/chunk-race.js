@@ -210,7 +210,7 @@ export class ChunkRace extends PlayerElement {
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, race.label),
       h("strong", {}, race.title),
-      h("span", { class: "ar-sub" }, `${plural(race.n, "rank")}${root} · S = ${bytes(race.nbytes)} · machine “${race.machine}”: alpha ${seconds(machine?.alpha ?? 0)}, ${rate(machine?.bandwidth ?? 0)} per direction`),
+      h("span", { class: "ar-sub" }, `${plural(race.n, "rank")}${root} · S = ${bytes(race.nbytes)} · machine “${race.machine}”: α ${seconds(machine?.alpha ?? 0)}, ${rate(machine?.bandwidth ?? 0)} per direction`),
     );
     this.frameBox.setAttribute("aria-label", `${race.title}. Keys: space plays, arrows step, Home and End.`);
     this.room = 0;

@@ -37,5 +37,5 @@ export function describe(curve) {
   const best = bestChunks(curve.n, curve.nbytes, curve.costs);
   const least = chainSeconds(curve.collective, curve.n, curve.nbytes, best, curve.costs);
   const one = chainSeconds(curve.collective, curve.n, curve.nbytes, 1, curve.costs);
-  return `With alpha ${seconds(curve.costs.alpha)}, the best number of chunks is ${best}: ${seconds(least)}, against ${seconds(one)} in one piece. Fewer chunks leave ranks idle; more pay alpha more often.`;
+  return `With α = ${seconds(curve.costs.alpha)}, the best number of chunks is ${best}: ${seconds(least)}, against ${seconds(one)} in one piece. Fewer chunks leave ranks idle; more pay α more often.`;
 }

@@ -18,13 +18,13 @@ export function significant(value, digits = 4) {
  */
 export function timeUnit(seconds) {
   const size = Math.abs(seconds);
-  if (size === 0 || (size >= 1e-6 && size < 1e-2)) return { factor: 1e6, unit: "us" };
+  if (size === 0 || (size >= 1e-6 && size < 1e-2)) return { factor: 1e6, unit: "µs" };
   if (size < 1e-6) return { factor: 1e9, unit: "ns" };
   if (size < 1) return { factor: 1e3, unit: "ms" };
   return { factor: 1, unit: "s" };
 }
 
-/** @param {number} seconds @returns {string} for example "2287 us" */
+/** @param {number} seconds @returns {string} for example "2287 µs" */
 export function time(seconds) {
   const { factor, unit } = timeUnit(seconds);
   return `${significant(seconds * factor)} ${unit}`;

@@ -20,7 +20,7 @@
  * @property {string} stem
  * @property {Option[]} [options]
  * @property {NumberKey} [num]
- * @property {{entries: {id: string, text: string}[], answer: string[], distractors?: {answer: string[], feedback: string}[], feedback_right?: string, feedback_else?: string}} [order]
+ * @property {{entries: {id: string, text: string}[], answers: string[][], distractors?: {answer: string[], feedback: string}[], feedback_right?: string, feedback_else?: string}} [order]
  * @property {{world_size: number, num_chunks: number, cells: StateCell[], distractors?: {rank: number, chunk: number, parts: number[], feedback: string}[], feedback_right?: string, feedback_else?: string}} [state]
  * @property {{world_size: number, num_chunks: number, answers: Move[], distractors?: {transfer: Move, feedback: string}[], feedback_right?: string, feedback_else?: string}} [next]
  * @property {{lines: string[], answer: number, distractors?: {line: number, feedback: string}[], feedback_right?: string, feedback_else?: string}} [spot]
@@ -90,7 +90,7 @@ const PLAIN = String.raw`(?:\d{1,30}(?:[.,]\d{0,30})?|[.,]\d{1,30})(?:[eE][+-]?\
 const NUMBER = new RegExp(String.raw`^([+-]?)(${PLAIN})(?:\s?/\s?(${PLAIN}))?\s?(\D*)$`);
 
 /**
- * Reads what a person types: 1.5, 1,5, -0,25, 1,5e3, 7/4, 175 %, 12 us. Nothing separates thousands.
+ * Reads what a person types: 1.5, 1,5, -0,25, 1,5e3, 7/4, 175 %, 12 us or 12 µs. Nothing separates thousands.
  * @param {string} text
  * @returns {Reading}
  */
@@ -101,11 +101,11 @@ export function parseNumber(text) {
     return { ok: false, why: `“${clean}” has more than one decimal mark; write thousands without any.` };
   }
   const match = NUMBER.exec(clean);
-  if (!match) return { ok: false, why: `“${clean}” is no number; write for example 1.5, 1,5, 7/4, 2e3 or 12 us.` };
+  if (!match) return { ok: false, why: `“${clean}” is no number; write for example 1.5, 1,5, 7/4, 2e3 or 12 µs.` };
   const [, sign = "", top = "", bottom, typed = ""] = match;
   const unit = canonical(typed);
   if (unit !== "" && !Object.hasOwn(UNITS, unit)) {
-    return { ok: false, why: `“${typed.trim()}” is not a unit known here. Leave it out, or write for example us, ms, MB, GB/s or %.` };
+    return { ok: false, why: `“${typed.trim()}” is not a unit known here. Leave it out, or write for example µs (or us), ms, MB, GB/s or %.` };
   }
   const divisor = bottom === undefined ? 1 : decimal(bottom);
   if (divisor === 0) return { ok: false, why: "Nothing can be divided by 0." };
@@ -115,7 +115,12 @@ export function parseNumber(text) {
   const doubt = digits
     ? `“${digits}” can be read in two ways; write ${plain(decimal(top))} or ${digits.replace(/[.,]/, "")}.`
     : null;
-  return { ok: true, value, unit, shown: `${spelled}${plain(value)}${unit ? ` ${unit}` : ""}`, doubt, digits };
+  return { ok: true, value, unit, shown: `${spelled}${plain(value)}${unit ? ` ${spoken(unit)}` : ""}`, doubt, digits };
+}
+
+/** @param {string} unit of the table @returns {string} as people read it */
+function spoken(unit) {
+  return unit === "us" ? "µs" : unit;
 }
 
 /** @param {string} digits @returns {number} */
@@ -146,7 +151,7 @@ function inUnit(reading, key) {
   if (got.kind === want.kind) return { value: (reading.value * got.factor) / want.factor };
   const bits = got.kind.replace("bits", "") === want.kind.replace("bytes", "") && got.kind.startsWith("bits");
   if (bits) return { note: `You wrote bits (${reading.unit}); the question asks for bytes, ${name}. One byte is 8 bits.` };
-  return { note: `You wrote ${reading.unit}; the question asks for a number ${name}. This was not counted.` };
+  return { note: `You wrote ${spoken(reading.unit)}; the question asks for a number ${name}. This was not counted.` };
 }
 
 /** @param {number} value @param {number} key @param {NumberKey} rule @returns {boolean} */
@@ -229,12 +234,14 @@ export function judgeMulti(options, chosen) {
 
 /** @param {NonNullable<Item["order"]>} key @param {string[]} answer @returns {Verdict} */
 export function judgeOrder(key, answer) {
-  const right = same(answer, key.answer);
-  if (right) return { right, counts: true, text: key.feedback_right ?? "That is the order." };
+  if (key.answers.some((one) => same(one, answer))) {
+    return { right: true, counts: true, text: key.feedback_right ?? "That is the order." };
+  }
   const trap = (key.distractors ?? []).find((one) => same(one.answer, answer));
-  const first = answer.findIndex((id, index) => id !== key.answer[index]);
+  // of several right orders, the one that begins as the answer does says where that goes wrong
+  const first = Math.max(...key.answers.map((one) => answer.findIndex((id, index) => id !== one[index])));
   return {
-    right,
+    right: false,
     counts: true,
     text: trap?.feedback ?? `${key.feedback_else ?? "Not yet in order."} Place ${first + 1} is the first that does not fit.`,
   };
