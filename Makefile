@@ -49,8 +49,8 @@ book: ## build the book: every cell runs on Ray actors, every warning is an erro
 tests: ## every Python test, the browser's included
 	$(PYTHON_OF_VENV) -m pytest $(ARGS)
 
-lock: setup-dev ## renew the pinned versions and hashes in requirements/
-	@scripts/lock.sh
+lock: setup-dev ## pin versions and hashes in requirements/; ARGS=--upgrade takes newer ones
+	@scripts/lock.sh $(ARGS)
 
 clean: ## remove what builds and tests leave behind
 	rm -rf book/_build _build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -9,10 +9,10 @@ fail() {
 }
 
 command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 ||
-  fail "the checks of the JavaScript need Node.js 20 or newer and npm; on Debian or Ubuntu: apt install nodejs npm"
+  fail "the checks of the JavaScript need Node.js 18 or newer and npm; on Debian or Ubuntu: apt install nodejs npm"
 major=$(node -p 'process.versions.node.split(".")[0]')
-[ "$major" -ge 20 ] ||
-  fail "the checks of the JavaScript need Node.js 20 or newer, and here is $(node --version); install a newer one"
+[ "$major" -ge 18 ] ||
+  fail "the checks of the JavaScript need Node.js 18 or newer, and here is $(node --version); install a newer one"
 
 stamp=node_modules/.ready-$(cksum <package-lock.json | tr ' ' '-')
 [ -e "$stamp" ] && exit 0

@@ -118,16 +118,16 @@ def serve_book(directory: Path, *, port: int = 8000, open_browser: bool = True) 
     if not 0 <= port <= 65535:  # noqa: PLR2004 - the highest port
         message = f"port is {port}; ports are 1 to 65535, such as 8000"
         raise ValueError(message)
-    with open_server(directory, port) as server:
-        if port not in {0, server.server_port}:
-            _say(f"port {port} is taken; using {server.server_port}")
-        opened = open_browser and _open(server.address)
-        _say(f"the course is {'open' if opened else 'ready'} at {server.address}")
-        _say("stop it with Ctrl-C")
-        try:
+    try:
+        with open_server(directory, port) as server:
+            if port not in {0, server.server_port}:
+                _say(f"port {port} is taken; using {server.server_port}")
+            opened = open_browser and _open(server.address)
+            _say(f"the course is {'open' if opened else 'ready'} at {server.address}")
+            _say("stop it with Ctrl-C")
             server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            _say("\nstopped")
+    except KeyboardInterrupt:
+        _say("\nstopped")
 
 
 def _open(address: str) -> bool:
