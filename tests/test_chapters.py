@@ -284,20 +284,6 @@ def test_the_page_says_every_number_of_its_plan(page: str) -> None:
         assert any(unit == u and v == pytest.approx(value, rel=5e-5) for v, u in said), wanted
 
 
-UNITS = r"(?:us|µs|ms|s|B|kB|MB|GB|KiB|MiB|GiB|GB/s|Gb/s|%|steps?|ranks|segments|minutes)"
-ROLE = re.compile(r"\{(?:engine|given)\}`[^`]*`")
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_quantity_is_typed_by_hand(page: str) -> None:
-    text = ROLE.sub("", prose(page))
-    text = re.sub(
-        r"\$\$.*?\$\$|\$[^$\n]+\$|\{show\}`([^`<]+)<[^`]*>`", r"\1", text, flags=re.DOTALL
-    )
-    text = re.sub(r"`[^`]*`", "", text)
-    assert re.findall(rf"(?<![\w.])\d[\d.,]*\s?{UNITS}\b", text) == []
-
-
 def test_the_count_of_the_ring_is_never_claimed_for_every_algorithm() -> None:
     paragraphs = [p for page in PAGES for p in prose(page).split("\n\n")]
     claims = [p for p in paragraphs if r"2\frac{n-1}{n}" in p and "ll-reduce" in p]

@@ -64,6 +64,7 @@ def test_a_broken_page_is_named_and_the_next_build_tries_again(tiny: Path) -> No
         with pytest.raises(BuildFailed, match=r"book/page\.md.*ZeroDivisionError") as caught:
             build(quiet=True)
         assert "Traceback" not in caught.value.message
+        assert caught.value.message.count("ZeroDivisionError") == 1
     page.write_text("# T\n\n[x](nowhere.md)\n", encoding="utf-8")
     with pytest.raises(BuildFailed, match=r"book/page\.md:3: WARNING: .*nowhere"):
         build(quiet=True)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 from allranks.errors import CollectiveError
@@ -30,8 +31,11 @@ _READING = re.compile(r"reading sources\.\.\. \[\s*\d+%\] (\S+)")
 _WRITING = re.compile(r"writing output\.\.\. \[\s*\d+%\] (\S+)")
 _RUN = re.compile(r"(\S+\.md): Executing notebook")
 _RAN = re.compile(r"(\S+\.md): (\d+ runs on actors, .*)")
-_PROBLEM = re.compile(r"\b(?:WARNING|ERROR|CRITICAL|SEVERE):|^(?:The book|Extension|Theme) error:")
-_CAUSE = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit|Deadlock|Mismatch)\b(?:: |$)")
+_PROBLEM = re.compile(r"\b(?:WARNING|ERROR|CRITICAL|SEVERE): ")
+_HEADING = re.compile(r"^(?:The book|(?:Extension|Theme|Configuration|Sphinx)\w* error).*:$")
+_CAUSE = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Deadlock|Mismatch|Died|Timeout)\b: \S"
+)
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -194,9 +198,11 @@ def _show(line: str, *, quiet: bool) -> None:
 def _reason(lines: list[str], root: Path, record: Path) -> str:
     """Return what was wrong: every page's own problem, and the last line of a cell's traceback."""
     problems: list[str] = []
-    for line in lines:
+    for above, line in pairwise(["", *lines]):
         text = line.strip().replace(f"{root}/", "")
-        if (_PROBLEM.search(line) or _CAUSE.match(text)) and text not in problems:
+        told = _HEADING.match(above) or _PROBLEM.search(line) or _CAUSE.match(text)
+        said = text.partition(": ")[2] or text  # without the name of the class or the place
+        if told and text and not any(each in text or said in each for each in problems):
             problems.append(text)
     if not problems:
         problems = [line for line in lines if line.strip()][-MOST_PROBLEMS:]
