@@ -51,8 +51,7 @@ NUMBERS = [
 
 def by_page(rows):
     node = shutil.which("node")
-    if node is None:
-        pytest.skip("Node.js is not installed; it is needed for development only")
+    assert node, "Node.js is missing; `make setup-dev` says how to get it"
     script = SCRIPT % JUDGE.as_uri()
     done = subprocess.run(
         [node, "--input-type=module", "-e", script],
