@@ -8,8 +8,6 @@ import subprocess
 from itertools import permutations
 from pathlib import Path
 
-import pytest
-
 import allranks.view
 from allranks.learn.quiz import ITEMS, judge, practice
 
