@@ -72,6 +72,10 @@ def test_schedule_takes_root_and_chunks(allranks):
         (["price", "all_reduce", "-n", 4, "--size", "1MB"], ["--alpha", "--bandwidth"]),
         (["price", "all_reduce", "-n", 4, "--size", "1MB", "--preset", "bank"], ["bank", "bench"]),
         (["busbw", "all_gather", "-n", 0, "--size", "1MB", "--time", "1us"], ["world_size is 0"]),
+        (["schedule", "all_reduce", "ring", "-n", 100_000], ["transfers", "price"]),
+        (["schedule", "broadcast", "flat", "-n", 10**9], ["transfers", "price"]),
+        (["schedule", "broadcast", "chain", "-n", 3, "--chunks", 10**9], ["transfers"]),
+        (["run", "all_reduce", "-n", 2, "--size", "1KiB", "--trace", "."], ["."]),
         (["run", "all_reduce", "-n", 2, "--size", "10B"], ["10", "float32"]),
         (["run", "all_reduce", "-n", 2, "--size", "1KiB", "--dtype", "float33"], ["float33"]),
         (["run", "all_reduce", "-n", 2, "--size", "1KiB", "--dtype", "object"], ["object"]),
@@ -267,3 +271,16 @@ def test_reset_keeps_what_the_learner_wrote(allranks, tmp_path, monkeypatch):
     (kept,) = tmp_path.glob("*.old1.py")
     assert kept.read_text(encoding="utf-8") == "precious\n"
     assert str(kept) in out
+
+
+def test_verify_reads_a_file_with_a_byte_order_mark(allranks, tmp_path):
+    text = ar.schedule("all_reduce", "ring", world_size=3).to_json()
+    status, out, _ = allranks("verify", _written(tmp_path, "\ufeff" + text))
+    assert (status, out[:6]) == (FINE, "proved")
+
+
+def test_verify_says_so_when_standard_input_is_closed(allranks, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    status, _, err = allranks("verify", "-")
+    assert status == USAGE
+    assert "JSON" in err

@@ -133,6 +133,10 @@ class _Package(ModuleType):
     package get the function, and `from allranks.cost import ...` finds the room as ever.
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel by name, as every module does: a rank's function may mention the package."""
+        return (importlib.import_module, (self.__name__,))
+
     def __setattr__(self, name: str, value: object) -> None:
         if not (isinstance(value, ModuleType) and name in _HOME_OF):
             super().__setattr__(name, value)

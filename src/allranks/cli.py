@@ -262,6 +262,8 @@ def run(  # noqa: PLR0913 - one parameter per option
     name = algorithm or usual_algorithm(collective)
     made = build(collective, name, world_size=world_size, root=root, num_chunks=chunks)
     inputs = example_inputs(made, nbytes=nbytes, dtype=dtype)
+    if trace is not None:
+        trace.touch()  # a path that cannot be written is refused before the run, not after it
     expected = simulate(made, inputs)
     with World(world_size, device=device, timeout=timeout) as world:
         world.run(made, inputs)  # the first run maps and touches memory
@@ -461,9 +463,9 @@ def _same(got: np.ndarray | None, right: np.ndarray | None) -> bool:
 
 def _read(file: Path) -> str:
     if str(file) == "-":
-        return sys.stdin.read()
+        return sys.stdin.read() if sys.stdin else ""
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         message = f"{file} is not a text file; a schedule is one JSON object"
         raise ValueError(message) from None

@@ -20,7 +20,7 @@ from allranks.algorithms.tree import (
     scatter_all_gather_broadcast,
 )
 from allranks.errors import unknown_name
-from allranks.schedule import Schedule, Step
+from allranks.schedule import Schedule, Step, Transfer
 
 __all__ = ["ALGORITHMS", "Algorithm", "algorithms", "build", "usual_algorithm"]
 
@@ -81,6 +81,10 @@ USUAL = {
     "all_reduce": "ring",
 }
 
+# A schedule that is written out lives in memory, about 100 bytes a transfer. `allranks.price` needs
+# no schedule and answers for any number of ranks.
+MAX_TRANSFERS = 1 << 22
+
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
@@ -127,7 +131,8 @@ def build(
 
     Raises:
         ValueError: unknown names (the nearest is suggested), n < 1, a root that is no rank or is
-            not used, a chunk count of 0 or one the algorithm does not leave open.
+            not used, a chunk count of 0 or one the algorithm does not leave open, or a schedule of
+            more than MAX_TRANSFERS transfers.
 
     >>> build("broadcast", "binomial", world_size=4).steps[1]
     (Transfer(src=0, dst=2, chunk=0, op=<Op.COPY: 'copy'>), \
@@ -162,10 +167,30 @@ Transfer(src=1, dst=3, chunk=0, op=<Op.COPY: 'copy'>))
         algorithm=algorithm,
         world_size=world_size,
         num_chunks=chunks,
-        steps=tuple(tuple(step) for step in entry.generator(world_size, **arguments)),
+        steps=_written_out(entry, max(world_size, chunks), world_size, arguments),
         root=root,
         num_switches=entry.num_switches if world_size > 1 else 0,
     )
+
+
+def _written_out(
+    entry: Algorithm, least_transfers: int, world_size: int, arguments: dict[str, int]
+) -> tuple[tuple[Transfer, ...], ...]:
+    """Return all steps, or refuse before they fill the memory."""
+    message = (
+        f"a schedule of more than {MAX_TRANSFERS:,} transfers is too long to write out; "
+        "allranks.price answers without one"
+    )
+    if least_transfers > MAX_TRANSFERS:
+        raise ValueError(message)
+    steps: list[tuple[Transfer, ...]] = []
+    transfers = 0
+    for step in entry.generator(world_size, **arguments):
+        transfers += len(step)
+        if transfers > MAX_TRANSFERS:
+            raise ValueError(message)
+        steps.append(tuple(step))
+    return tuple(steps)
 
 
 def _check_whole(name: str, value: object, *, least: int, most: int | None = None) -> None:
