@@ -284,3 +284,11 @@ def test_verify_says_so_when_standard_input_is_closed(allranks, monkeypatch):
     status, _, err = allranks("verify", "-")
     assert status == USAGE
     assert "JSON" in err
+
+
+def test_an_unreadable_file_is_an_error_in_json_too(allranks):
+    status, out, _ = allranks("verify", "no-such-file.json", "--json")
+    assert status == USAGE
+    error = json.loads(out)["error"]
+    assert error["kind"] == "format"
+    assert "no-such-file.json" in error["message"]

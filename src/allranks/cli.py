@@ -135,14 +135,19 @@ def verify(
     from allranks.verify import verify as prove  # noqa: PLC0415
 
     try:
-        read = Schedule.from_json(_read(file))
+        try:
+            text = _read(file)
+        except (OSError, ValueError) as error:
+            raise ScheduleError(_sentence(error), kind="format") from error
+        read = Schedule.from_json(text)
         prove(read)
     except ScheduleError as error:
         status = USAGE if error.kind == "format" else WRONG
         if json_output:
             _print_json({"ok": False, "error": error.to_dict()})
         else:
-            _complain(f"{file}: {error}" if status == USAGE else f"wrong: {error}")
+            where = "" if str(file) in str(error) else f"{file}: "
+            _complain(f"{where}{error}" if status == USAGE else f"wrong: {error}")
         raise typer.Exit(status) from error
     facts = {
         "ok": True,
