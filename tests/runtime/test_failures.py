@@ -6,6 +6,7 @@ import gc
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,24 @@ def test_leaving_the_function_by_exit_or_interrupt_is_a_failure_of_the_rank(
         RankFailed, match=r"rank \d: its code raised (SystemExit|KeyboardInterrupt)"
     ):
         world.broadcast(make)
+    assert works(world)
+
+
+@pytest.mark.parametrize("second", [ValueError, SystemExit])
+def test_an_error_that_cannot_say_what_it_is_is_still_a_failure_of_the_rank(
+    world: World, second: type[BaseException]
+) -> None:
+    def make(_rank: int) -> Any:
+        class Mute(Exception):
+            def __str__(self) -> str:
+                raise second
+
+        raise Mute
+
+    said = rf"code raised Mute \(without a text: making it raised {second.__name__}\)"
+    with pytest.raises(RankFailed, match=said) as got:
+        world.all_reduce(make)
+    assert "raise Mute" in got.value.remote_traceback
     assert works(world)
 
 
@@ -287,6 +306,169 @@ def test_without_ray_the_error_names_what_works(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(TransportUnavailable, match=r"3\.11, 3\.12 or 3\.13.*ar\.simulate"):
         World(2)
+
+
+class FakeRay:
+    """Stands for the Ray module: says which address it was started with."""
+
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+
+    def init(self, *, address: str, **_options: object) -> None:
+        self.addresses.append(address)
+
+
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_an_address_where_nobody_listens_is_refused_before_ray_tries(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay()
+    with socket.socket() as silent:  # bound, so that nobody else takes the port; never listens
+        silent.bind(("127.0.0.1", 0))
+        address = f"{scheme}127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        with pytest.raises(
+            TransportUnavailable,
+            match=rf"RAY_ADDRESS={address} cannot be used \(.*refused\); check that it runs",
+        ):
+            cluster._start(ray)  # noqa: SLF001 - the session's own Ray is running already
+    assert ray.addresses == []
+
+
+def test_an_address_that_does_not_answer_in_time_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[tuple[str, int], float]] = []
+
+    def connect(place: tuple[str, int], timeout: float) -> None:
+        asked.append((place, timeout))
+        message = "timed out"
+        raise TimeoutError(message)
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    monkeypatch.setenv("RAY_ADDRESS", "[fd00::1]:6379")
+    with pytest.raises(TransportUnavailable, match=r"cannot be used \(timed out\); check that"):
+        cluster._start(FakeRay())  # noqa: SLF001
+    assert asked == [(("fd00::1", 6379), 5.0)]
+
+
+@pytest.mark.parametrize("address", ["auto", "local", "nonsense", "far://away:1", "listening"])
+def test_any_other_address_is_left_to_ray(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        if address == "listening":
+            address = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        cluster._start(ray)  # noqa: SLF001
+    assert ray.addresses == [address]
+
+
+def test_a_dead_address_ends_a_program_with_one_sentence() -> None:
+    driver = start("import allranks as ar; ar.World(2)", RAY_ADDRESS="127.0.0.1:9")
+    try:
+        _output, errors = driver.communicate(timeout=60)
+    finally:
+        driver.kill()
+    assert driver.returncode == 1
+    assert "TransportUnavailable: World: the cluster at RAY_ADDRESS=127.0.0.1:9 cannot" in errors
+
+
+def test_an_impossible_number_of_ranks_is_refused_before_ray_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster, "connect", lambda: pytest.fail("Ray was started"))
+    for size in (10**6, 10**15):
+        with pytest.raises(TransportUnavailable, match="GiB available; use fewer ranks"):
+            World(size)
+
+
+# -- closing during a run ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["input", "step"])
+def test_closing_from_another_thread_ends_the_run_with_one_sentence(
+    ray_session: object, where: str
+) -> None:
+    del ray_session
+    world = World(2, timeout=60)
+    pids = pids_of(world)
+    control = world._memory.control  # noqa: SLF001
+    raised: list[BaseException] = []
+    inputs: Any = lambda _rank: time.sleep(1000)  # noqa: E731
+    phase = Phase.INPUT
+    if where == "step":
+        inputs, phase = [np.ones(4)] * 2, Phase.RUNNING
+        os.kill(pids[1], signal.SIGSTOP)
+
+    def work() -> None:
+        try:
+            world.all_reduce(inputs)
+        except BaseException as error:  # noqa: BLE001 - judged below
+            raised.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while control.phase(0) is not phase and time.monotonic() < deadline:
+        time.sleep(0.01)
+    world.close()
+    assert not any(alive(pid) for pid in pids)
+    thread.join(timeout=60)
+    assert not thread.is_alive()
+    assert [type(error) for error in raised] == [ValueError]
+    assert str(raised[0]) == "run: this World was closed during the run; make a new one"
+    with pytest.raises(ValueError, match="this World was closed"):
+        world.all_reduce([np.ones(1)] * 2)
+
+
+@pytest.fixture
+def on_signal() -> Iterator[Callable[[Callable[[], object]], threading.Timer]]:
+    """Return a function that has something called in the main thread, a moment later."""
+    before = signal.getsignal(signal.SIGUSR1)
+
+    def later(call: Callable[[], object]) -> threading.Timer:
+        signal.signal(signal.SIGUSR1, lambda *_: call())
+        timer = threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+        timer.start()
+        return timer
+
+    yield later
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_closing_in_a_signal_handler_ends_the_run_and_closes_the_world(
+    ray_session: object, on_signal: Callable[[Callable[[], object]], threading.Timer]
+) -> None:
+    del ray_session
+    world = World(2, timeout=60)
+    pids = pids_of(world)
+    timer = on_signal(world.close)
+    with pytest.raises(ValueError, match="this World was closed during the run"):
+        world.all_reduce(lambda _rank: time.sleep(1000))
+    timer.join()
+    assert world.closed
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_a_run_in_a_signal_handler_inside_a_run_is_refused(
+    world: World, on_signal: Callable[[Callable[[], object]], threading.Timer]
+) -> None:
+    refused: list[bool] = []
+
+    def again() -> None:  # what it raises would get lost in Ray's compiled code
+        with pytest.raises(ValueError, match="inside a run of the same thread"):
+            world.all_reduce([np.ones(1)] * 3)
+        refused.append(True)
+
+    def make(_rank: int) -> Any:
+        time.sleep(1.5)
+        return np.ones(1)
+
+    timer = on_signal(again)
+    assert world.all_reduce(make).outputs[0] == [3.0]
+    timer.join()
+    assert refused == [True]
+    assert works(world)
 
 
 # -- leaving nothing behind --------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ _LEAST_OBJECT_STORE_BYTES = 80 << 20
 _LONGEST_SOCKET_PATH = 103
 _SOCKET_SUFFIX = "/ray/session_2025-01-01_00-00-00_000000_4194304/sockets/plasma_store.1"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_CONNECT_SECONDS = 5.0
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy")
 
 # A dead rank is reported once, by us, and more ranks than cores are our normal case. Everything
@@ -158,6 +160,8 @@ def _start(ray: Any) -> None:  # noqa: ANN401
         if folder := _short_folder():
             options["_temp_dir"] = folder
     try:
+        if address:
+            _knock(address)
         before = _children()
         with _environment():
             ray.init(**options)
@@ -174,6 +178,18 @@ def _start(ray: Any) -> None:  # noqa: ANN401
         raise TransportUnavailable(message) from error
     if not address and before is not None:
         guard.watch_over((_children() or set()) - before)
+
+
+def _knock(address: str) -> None:
+    """Raise an error if nobody listens at a host:port address; Ray itself would try for minutes.
+
+    Says nothing of an address of another form ("auto", "local", or one that Ray refuses).
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or "/" in host or not (port.isascii() and port.isdigit()):
+        return
+    place = host.removeprefix("[").removesuffix("]"), int(port)
+    socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
 
 
 def _children() -> set[int] | None:

@@ -72,7 +72,7 @@ class Group:
         missing = [e for e in range(endpoints) if e not in self._actors]
         if not missing:
             return []
-        _check_memory(len(missing))
+        check_memory(len(missing))
         actor_class = ray_cluster.actor_class(cluster)
         paths = ray_cluster.import_paths()
         for endpoint in missing:
@@ -175,7 +175,12 @@ class Group:
         _await_end(pids, _GONE_SECONDS / 2)
 
 
-def _check_memory(processes: int) -> None:
+def check_memory(processes: int) -> None:
+    """Refuse more new processes than this machine has memory for.
+
+    Raises:
+        TransportUnavailable: there is not enough; the message says how much.
+    """
     room = available_memory()
     need = processes * BYTES_PER_PROCESS
     if room is not None and need > room:

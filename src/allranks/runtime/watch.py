@@ -7,7 +7,7 @@ slow machine is no stall. The endpoint to blame for a stall is the one that itse
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from allranks.errors import (
@@ -38,7 +38,7 @@ class State(NamedTuple):
 class Watch:
     """One run, as the driver sees it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it watches, and by which rules
         self,
         group: Group,
         memory: Memory,
@@ -46,6 +46,7 @@ class Watch:
         *,
         run: int,
         timeout: float,
+        closed: Callable[[], bool],
     ) -> None:
         self._group = group
         self._memory = memory
@@ -53,6 +54,7 @@ class Watch:
         self._names = names
         self._run = run
         self._timeout = timeout
+        self._closed = closed
         self._plan: Plan | None = None
         self._blamed: list[int] = []
         self._base = 0
@@ -74,6 +76,7 @@ class Watch:
 
         Raises:
             CollectiveError: one cannot; the cause is named. Call `stop` then.
+            ValueError: the world was closed meanwhile.
         """
         while any(self._control.phase(e) < Phase.READY for e in self._endpoints):
             self._look(_READY_SLICE)
@@ -83,6 +86,7 @@ class Watch:
 
         Raises:
             CollectiveError: the run failed; the cause is named. Call `stop` then.
+            ValueError: the world was closed meanwhile.
         """
         while self._group.pending:
             self._look(_DONE_SLICE)
@@ -101,6 +105,9 @@ class Watch:
 
     def _look(self, seconds: float) -> None:
         """Wait a moment for answers, then judge them and the progress."""
+        if self._closed():
+            message = "run: this World was closed during the run; make a new one"
+            raise ValueError(message)
         answers = self._group.answers(seconds)
         for endpoint, answer in sorted(answers.items()):
             if isinstance(answer, Death):

@@ -227,16 +227,25 @@ def _announce(control: Control, me: int, array: Array | None) -> None:
 
 
 def _report(outcome: Outcome, error: BaseException) -> Report:
-    if isinstance(error, CollectiveError):
-        sentence = error.message
-    else:
-        sentence = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    sentence = _sentence(error)
     # Without our own frames on top: the first one shown is the user's.
     inner = error.__traceback__
     while inner and inner.tb_frame.f_code.co_filename == __file__:
         inner = inner.tb_next
     text = "".join(traceback.format_exception(type(error), error, inner))
     return Report(outcome, error=sentence, traceback=text)
+
+
+def _sentence(error: BaseException) -> str:
+    """Return what an error says; its text is made by the user's code, which may raise."""
+    name = type(error).__name__
+    try:
+        if isinstance(error, CollectiveError):
+            return str(error.message)
+        text = str(error)
+    except BaseException as second:  # noqa: BLE001 - a rank's code may raise anything
+        return f"{name} (without a text: making it raised {type(second).__name__})"
+    return f"{name}: {text}" if text else name
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from allranks.errors import TransportUnavailable, unknown_name
 from allranks.runtime.cluster import load_ray
 from allranks.runtime.discover import Machine, machine
 from allranks.runtime.execute import Array, Record
-from allranks.runtime.group import Group
+from allranks.runtime.group import Group, check_memory
 from allranks.runtime.memory import MAX_SWITCHES, Memory, Prepared
 from allranks.runtime.shm import Phase
 from allranks.runtime.trace import bytes_by_link, log_run, seconds_of, trace_of
@@ -86,7 +86,10 @@ class World:
         self.timeout = float(timeout)
         self._asked = device
         self._machine: Machine | None = None
-        self._lock = threading.Lock()
+        # Reentrant, because a signal handler may call close in the thread that runs or closes.
+        self._lock = threading.RLock()
+        self._running = False
+        self._closing = False
         self._run = 0
         self._clean = True
         self._group = Group()
@@ -105,17 +108,24 @@ class World:
         self.close()
 
     def __repr__(self) -> str:
-        state = "open" if self._closer.alive else "closed"
+        state = "closed" if self.closed else "open"
         return f"<World of {self.world_size} ranks on cpu, {state}>"
 
     @property
     def closed(self) -> bool:
         """Return whether the world was closed."""
-        return not self._closer.alive
+        return self._closing or not self._closer.alive
 
     def close(self) -> None:
-        """End all ranks and free their memory; return when their processes are gone."""
-        self._closer()
+        """End all ranks and free their memory; return when their processes are gone.
+
+        A run that another thread has under way ends with a ValueError first. Called inside a run
+        by its own thread (from a signal handler), it returns at once and that run closes the world.
+        """
+        self._closing = True
+        with self._lock:
+            if not self._running:
+                self._closer()
 
     # -- running -------------------------------------------------------------------------------
 
@@ -134,7 +144,8 @@ class World:
                 nothing has moved.
             PeerDied, RankFailed, StepTimeout: a rank died, raised, or stood still for `timeout`
                 seconds. All ranks have been stopped, and the next run works.
-            ValueError: the schedule is for another number of ranks, or an unknown reduce_op.
+            ValueError: the schedule is for another number of ranks, or an unknown reduce_op; or
+                the world was closed, before or during the run.
         """
         given: object = schedule
         if not isinstance(given, Schedule):
@@ -158,7 +169,16 @@ class World:
             if self.closed:
                 message = "run: this World was closed; make a new one"
                 raise ValueError(message)
-            return self._run_locked(schedule, inputs, operation)
+            if self._running:
+                message = "run: this World is inside a run of the same thread; wait for its end"
+                raise ValueError(message)
+            self._running = True
+            try:
+                return self._run_locked(schedule, inputs, operation)
+            finally:
+                self._running = False
+                if self._closing:
+                    self._closer()
 
     def _run_locked(self, schedule: Schedule, inputs: Inputs, operation: ReduceOp) -> Result:
         function = _pickled(inputs) if callable(inputs) else None
@@ -170,7 +190,14 @@ class World:
         self._clean = False
         self._run += 1
         orders = self._orders(schedule, function)
-        watch = Watch(self._group, self._memory, names, run=self._run, timeout=self.timeout)
+        watch = Watch(
+            self._group,
+            self._memory,
+            names,
+            run=self._run,
+            timeout=self.timeout,
+            closed=lambda: self._closing,
+        )
         try:
             if fixed is None:
                 self._group.submit(orders)
@@ -182,7 +209,8 @@ class World:
             records = watch.until_done()
             self._clean = True
         except BaseException:
-            watch.stop()
+            if not self._closing:  # else all processes end now, and close waits for that
+                watch.stop()
             raise
         finally:
             prints = [self._memory.notes(e) for e in range(schedule.num_endpoints)]
@@ -445,6 +473,7 @@ def _check_arguments(world_size: object, device: object, timeout: object) -> Non
             "data between CPU processes only; use device='auto' or 'cpu'"
         )
         raise TransportUnavailable(message)
+    check_memory(world_size)  # before Ray is started for it
 
 
 def _pickled(function: Callable[[int], object]) -> bytes:
