@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from allranks.learn import process
+from allranks.learn import grader, process
 from allranks.learn.exercises import ExerciseError, find_exercise
 from allranks.learn.grader import check, grade, render
+from allranks.learn.judges import JUDGES
 
 SECONDS = 10.0
 TREE = """
@@ -218,7 +219,7 @@ FORM = {
     "not a number": (body("yield [Transfer(0, float('nan'), 0, Op.COPY)]"), "dst is nan"),
     "an enormous number": (
         body("yield [Transfer(0, 10 ** 5000, 0, Op.COPY)]"),
-        "must be a whole number",
+        "out of range",
     ),
     "no op": (body("yield [(0, 1, 0)]"), "write Transfer(src, dst, chunk, op)"),
     "another op": (body("yield [Transfer(0, 1, 0, 'add')]"), "op is 'add'; it must be Op.COPY"),
@@ -540,3 +541,140 @@ def test_the_child_gets_no_variables_but_the_few_it_needs(monkeypatch):
     monkeypatch.setenv("PYTHONSTARTUP", os.devnull)
     source = "import os\nprint(sorted(os.environ))\n" + TREE
     assert "SECRET" not in judged(source).output
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_answer(device):
+    with pytest.raises(ExerciseError, match="not a regular file"):
+        check("03_binomial_broadcast", file=device)
+
+
+def test_a_pipe_that_nobody_writes_is_no_answer(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    with pytest.raises(ExerciseError, match="not a regular file"):
+        check("03_binomial_broadcast", file=tmp_path / "pipe.py")
+
+
+# what the checker itself spends
+
+
+def counted(monkeypatch, name):
+    calls = []
+    original = getattr(grader, name)
+
+    def counting(*arguments):
+        calls.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(grader, name, counting)
+    return calls
+
+
+def test_a_few_broken_cases_are_enough_for_a_verdict(monkeypatch):
+    verified = counted(monkeypatch, "verify")
+    searched = counted(monkeypatch, "_lost_chunks")
+    moved = counted(monkeypatch, "_right_for_root_0")
+    code = "for _ in range(40): yield [Transfer(root, (root + 1) % world_size, 0, Op.COPY)]"
+    verdict = judged(body(f"if world_size == 1: return []\n{code}"))
+    assert verdict.status == "fail"
+    assert verdict.message.startswith("n = 3, root 0: ")
+    # one rank, two roots of two ranks, three broken roots of three; two are moved to root 0
+    assert len(verified) <= 1 + 2 + grader.MAX_BROKEN + len(moved)
+    assert len(moved) <= grader.MAX_BROKEN - 1
+    assert searched == []  # no feedback of this exercise asks for it
+
+
+def test_right_answers_that_never_end_repeating_are_bounded_over_all_cases(monkeypatch):
+    priced = counted(monkeypatch, "price_of")
+    verdict = judged(TREE + "    for _ in range(4000):\n        yield []\n", seconds=3 * SECONDS)
+    assert verdict.status == "fail"
+    limit = process.LIMITS["total"]
+    assert f"more than {limit} steps and transfers" in verdict.message
+    assert verdict.first_wrong_event["kind"] == "endless"
+    assert len(priced) <= limit // 4000
+
+
+def test_forged_answers_are_bounded_over_all_cases_by_the_parent(monkeypatch):
+    priced = counted(monkeypatch, "price_of")
+    exercise = find_exercise("03_binomial_broadcast")
+    # empty steps until the case ends, and the promise is kept: only one rank
+    events = [{"event": "case", "case": 0, "answer": [[]] * (process.LIMITS["total"] + 1)}]
+    monkeypatch.setattr(process, "run", lambda *_, **__: process.Run("done", events=events))
+    verdict = grade(exercise, "", "answer.py")
+    assert verdict.status == "fail"
+    assert "steps and transfers" in verdict.message
+    assert priced == []
+
+
+# numbers and exceptions that are hard to write down
+
+OUT_OF_RANGE = {
+    "infinity": "float('inf')",
+    "minus infinity": "float('-inf')",
+    "NaN": "float('nan')",
+    "infinity of NumPy": "__import__('numpy').float64('inf')",
+    "infinity in half the bits": "__import__('numpy').float32('inf')",
+    "a large float": "1e300",
+    "a large int": "10**20",
+    "a huge int": "10**400",
+    "an int that cannot be written": "10**5000",
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_a_number_out_of_range_fails_in_a_sentence(name):
+    source = f"def best_k(n, nbytes, alpha, beta):\n    return {OUT_OF_RANGE[name]}\n"
+    verdict = judged(source, "03_choose_segments")
+    assert verdict.status == "fail", verdict.message
+    assert verdict.message.startswith("called with 6, 4.8e+07")
+    assert "out of range; return a finite number below 2^53" in verdict.message
+    assert set(verdict.criteria.values()) == {0, None}
+
+
+@pytest.mark.parametrize("answer", [float("inf"), float("-inf"), float("nan")])
+def test_the_judge_of_segments_takes_any_float(answer):
+    judge = JUDGES["segments"]
+    facts = judge.facts(judge.cases()[0], answer)
+    assert not facts["right"]
+    assert "whole and at least 1" in facts["message"]
+
+
+@pytest.mark.parametrize("rank", ["10**20", "10**5000", "-10**5000"])
+def test_a_rank_out_of_range_is_called_that(rank):
+    verdict = judged(body(f"yield [Transfer(root, {rank}, 0, Op.COPY)]"))
+    assert verdict.status == "fail"
+    assert "step 0, transfer 0: dst is a whole number of " in verdict.message
+    assert "out of range" in verdict.message
+    assert "must be a whole number" not in verdict.message
+
+
+SHY = {
+    "str": "def __str__(self): raise ValueError",
+    "name": "name = property(lambda self: 1 / 0)",
+    "traceback": "__traceback__ = property(lambda self: 1 / 0)",
+    "class": "__class__ = property(lambda self: 1 / 0)",
+}
+
+
+@pytest.mark.parametrize("kind", SHY)
+def test_an_exception_that_raises_when_asked_is_still_reported_with_its_line(kind):
+    verdict = judged(
+        f"class Shy(Exception):\n    {SHY[kind]}\n\n"
+        "def binomial_broadcast(world_size, root):\n    raise Shy\n"
+    )
+    assert verdict.status == "error"
+    assert "line 5 (`raise Shy`) raises Shy" in verdict.message
+
+
+def test_both_ranks_sending_twice_in_one_step_are_not_told_to_send_in_one_step():
+    both = "Transfer(0, 1, 0, Op.REDUCE), Transfer(1, 0, 0, Op.REDUCE)"
+    for steps in (f"[{both}] * 2", f"[{both}]; yield [{both}]"):
+        source = (
+            "from allranks import Op, Transfer\n"
+            f"def two_rank_exchange(world_size):\n    yield {steps}\n"
+        )
+        verdict = judged(source, "00_hello_collective")
+        assert verdict.status == "fail"
+        assert verdict.first_wrong_event["kind"] == "double_count"
+        assert verdict.misconception is None
+        assert "in the same step" not in verdict.message

@@ -194,6 +194,7 @@ def _serve(
 ) -> None:
     filename = request["filename"]
     number: int | None = None
+    total = 0
     try:
         function = _load(request, reply)
         if function is None:
@@ -202,6 +203,9 @@ def _serve(
         reply({"event": "loaded", "form": form})
         for number, case in enumerate(request["cases"]):
             answer = _answer(function, form, request, case, engine)
+            if isinstance(answer, list):
+                total += len(answer) + sum(map(len, answer))
+            _bound(total, request["limits"]["total"])
             reply({"event": "case", "case": number, "answer": answer})
     except ComplaintError as complaint:
         reply(
@@ -215,6 +219,16 @@ def _serve(
         )
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt are answers too
         reply({"event": "raised", "case": number, **describe(error, filename)})
+
+
+def _bound(total: int, most: int) -> None:
+    """Stop a file whose cases together would take longer to judge than a check may take."""
+    if total > most:
+        message = (
+            f"more than {most} steps and transfers in the cases up to here; does a loop repeat "
+            "what is done already?"
+        )
+        raise ComplaintError(message, "endless")
 
 
 def _load(request: Mapping[str, Any], reply: Callable[[object], None]) -> Callable[..., Any] | None:
@@ -359,7 +373,10 @@ def _number(value: object, where: str, name: str, step: int) -> int | None:
     if name == "op":
         return None
     number = _whole(value)
-    if number is None or not -MAX_INT < number < MAX_INT:
+    if number is not None and not -MAX_INT < number < MAX_INT:
+        message = f"{where}: {name} is {_show(value)}, out of range; it must be a rank or a chunk"
+        raise ComplaintError(message, step=step)
+    if number is None:
         advice = "; divide with //" if isinstance(value, float) else ""
         message = f"{where}: {name} is {_show(value)}; it must be a whole number{advice}"
         raise ComplaintError(message, step=step)
@@ -391,7 +408,13 @@ def plain(value: object) -> object:
         ComplaintError: it is no number.
     """
     number = _whole(value)
-    if number is not None and -MAX_INT < number < MAX_INT:
+    if number is not None:
+        if not -MAX_INT < number < MAX_INT:
+            message = (
+                f"the function returned {_show(value)}, out of range; return a finite number "
+                "below 2^53"
+            )
+            raise ComplaintError(message)
         return number
     if isinstance(value, float):
         return float.__add__(value, 0.0)
@@ -406,6 +429,9 @@ def plain(value: object) -> object:
 
 
 def _show(value: object) -> str:
+    if type(value) is int and not -MAX_INT < value < MAX_INT:
+        # the digits of a huge int may be more than Python is willing to write
+        return f"a whole number of {value.bit_length()} bits"
     try:
         text = repr(value)
     except BaseException:  # noqa: BLE001 - a learner's __repr__ may do anything
@@ -414,16 +440,18 @@ def _show(value: object) -> str:
 
 
 def describe(error: BaseException, filename: str) -> dict[str, Any]:
-    """Return what was raised, and the last line of the learner's file that was running."""
-    try:
-        text = str(error)
-    except BaseException:  # noqa: BLE001 - a learner's __str__ may do anything
-        text = ""
+    """Return what was raised, and the last line of the learner's file that was running.
+
+    An exception class of the learner's own may raise from any attribute; what it does not tell is
+    left empty.
+    """
+    text = _told(lambda: str(error))
     line, code = None, ""
-    if isinstance(error, SyntaxError) and error.filename == filename:
+    builtin = type(error) in (SyntaxError, IndentationError, TabError)
+    if builtin and isinstance(error, SyntaxError) and error.filename == filename:
         line, text = error.lineno, error.msg
     else:
-        trace = error.__traceback__
+        trace = BaseException.__dict__["__traceback__"].__get__(error)
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == filename:
                 line = trace.tb_lineno
@@ -431,13 +459,21 @@ def describe(error: BaseException, filename: str) -> dict[str, Any]:
     if line is not None:
         code = linecache.getline(filename, line).strip()
     return {
-        "type": type(error).__name__,
+        "type": _told(lambda: type(error).__name__),
         "family": [cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"],
         "text": text[:TEXT_LIMIT],
         "line": line,
         "code": code[:TEXT_LIMIT],
-        "module": str(getattr(error, "name", ""))[:80],
+        "module": _told(lambda: str(getattr(error, "name", "")))[:80],
     }
+
+
+def _told(ask: Callable[[], str]) -> str:
+    """Return what a learner's object says of itself as a plain str; empty if it raises."""
+    try:
+        return str.__str__(ask())
+    except BaseException:  # noqa: BLE001 - a learner's property or __str__ may do anything
+        return ""
 
 
 if __name__ == "__main__":

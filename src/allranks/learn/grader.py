@@ -10,6 +10,7 @@ looks like. A fault of ours is ungraded, never a zero.
 from __future__ import annotations
 
 import itertools
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,9 @@ ALPHA_S = 4e-6
 BANDWIDTH = 25e9
 NEAR = 1.3
 SOURCE_LIMIT = 2**20
+# a few broken cases are enough for a verdict; the others would only cost the learner's time
+MAX_BROKEN = 3
+MAX_VALUE = 2**53
 CRITERION = {"latency_terms": "latency"}
 
 
@@ -81,15 +85,22 @@ def read_source(path: Path) -> str:
     """Return the text of a Python file.
 
     Raises:
-        ExerciseError: missing, a folder, unreadable, too long or not UTF-8; says which.
+        ExerciseError: missing, no regular file, unreadable, too long or not UTF-8; says which.
     """
     try:
-        data = path.read_bytes()
+        # asked before it is opened: opening a pipe waits for somebody to write
+        if not stat.S_ISREG(path.stat().st_mode):
+            message = (
+                f"{path}: cannot be read (not a regular file); give the path of your Python file"
+            )
+            raise ExerciseError(message)
+        with path.open("rb") as file:
+            data = file.read(SOURCE_LIMIT + 1)
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror}); give the path of your Python file"
         raise ExerciseError(message) from error
     if len(data) > SOURCE_LIMIT:
-        message = f"{path}: {len(data)} bytes; an answer is a Python file of at most 1 MiB"
+        message = f"{path}: more than 1 MiB; an answer is a Python file of at most 1 MiB"
         raise ExerciseError(message)
     try:
         return data.decode("utf-8-sig")
@@ -210,16 +221,24 @@ class _Judging:
         in_order = itertools.takewhile(
             lambda pair: pair[1].get("case") == pair[0], enumerate(answers)
         )
-        self.answers = [event.get("answer") for _, event in in_order][: len(asked)]
+        self.answers: list[Any] = [event.get("answer") for _, event in in_order][: len(asked)]
 
     def verdict(self) -> Verdict:
         if self.exercise.kind == "value":
             return self._value_verdict()
-        outcomes = [
-            self._outcome(case, answer)
-            for case, answer in zip(self.asked.cases, self.answers, strict=False)
-        ]
-        broken = [outcome for outcome in outcomes if outcome.error]
+        outcomes: list[_Outcome] = []
+        broken: list[_Outcome] = []
+        evaluated = 0
+        for case, answer in zip(self.asked.cases, self.answers, strict=False):
+            evaluated += _amount_to_evaluate(answer)
+            # the child stops earlier; but what it sends may be forged
+            if evaluated > process.LIMITS["total"]:
+                return self._broken(broken) if broken else self._too_much(case)
+            outcomes.append(self._outcome(case, answer))
+            if outcomes[-1].error:
+                broken.append(outcomes[-1])
+            if len(broken) == MAX_BROKEN:
+                break
         if broken:
             return self._broken(broken)
         if len(outcomes) < len(self.asked):
@@ -256,6 +275,14 @@ class _Judging:
             wanted = evaluate(target, _numbers(case))
             if value > wanted * (1 + 1e-9):
                 yield quantity, value, wanted
+
+    def _too_much(self, case: Case) -> Verdict:
+        message = (
+            f"{case.words()}: more than {process.LIMITS['total']} steps and transfers in the cases "
+            "up to here"
+        )
+        event = {**_case_facts(case), "kind": "endless", "message": message}
+        return self._done("fail", message, points(0, 0, 0), event=event)
 
     def _broken(self, broken: Sequence[_Outcome]) -> Verdict:
         first = broken[0]
@@ -312,13 +339,13 @@ class _Judging:
     def _value_verdict(self) -> Verdict:
         judge = JUDGES[self.exercise.judge]
         wrong = []
-        for values, answer in zip(self.asked.values, self.answers, strict=False):
-            if isinstance(answer, bool) or not isinstance(answer, int | float) or answer != answer:  # noqa: PLR0124 - NaN
-                facts: Mapping[str, Any] = {
-                    "right": False,
-                    "message": f"the answer {answer!r} is no number",
-                }
-                return self._done("fail", str(facts["message"]), _all_or_nothing(right=False))
+        pairs = zip(self.asked.values, self.answers, strict=False)
+        for number, (values, answer) in enumerate(pairs):
+            refusal = _no_finite_number(answer)
+            if refusal:
+                message = self._where(number) + refusal
+                event = {"kind": "value", "message": message}
+                return self._done("fail", message, _all_or_nothing(right=False), event=event)
             facts = judge.facts(values, answer)
             if not facts["right"]:
                 wrong.append(facts)
@@ -460,6 +487,22 @@ def price_of(schedule: Schedule) -> Cost:
     return cost(schedule, nbytes=WHOLE_BYTES, topology=topology)
 
 
+def _amount_to_evaluate(answer: object) -> int:
+    """Return how many steps and transfers an answer makes us look at."""
+    steps = answer if isinstance(answer, list) else []
+    return len(steps) + sum(len(step) for step in steps if isinstance(step, list))
+
+
+def _no_finite_number(answer: Any) -> str:  # noqa: ANN401 - what a process sent
+    """Return what is wrong with an answer that no judge can weigh; empty if one can."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float):
+        return "the answer is no number; return a number"
+    if not -MAX_VALUE < answer < MAX_VALUE:
+        size = "" if isinstance(answer, int) else f" {answer:g}"
+        return f"the answer{size} is out of range; return a finite number below 2^53"
+    return ""
+
+
 def _all_or_nothing(*, right: bool) -> dict[str, float | None]:
     """A value exercise has one criterion: the contract."""
     return {**dict.fromkeys(("bandwidth", "latency")), "contract": 60 if right else 0}
@@ -553,7 +596,29 @@ def feedback_for(exercise: Exercise, wrong: str) -> Feedback:
 COUNTED = ("latency_terms", "bytes_sent_max", "bytes_received_max", "bytes_total")
 
 
-def _facts(outcome: _Outcome) -> dict[str, Any]:
+class _Facts(Mapping[str, Any]):
+    """Facts by name; a fact that costs time is found when a condition or a text asks for it."""
+
+    def __init__(self, known: dict[str, Any], later: dict[str, Callable[[], Any]]) -> None:
+        self._known = known
+        self._later = later
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - numbers, text or truth
+        if name not in self._known:
+            self._known[name] = self._later[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._later
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._known, **self._later})
+
+    def __len__(self) -> int:
+        return len({**self._known, **self._later})
+
+
+def _facts(outcome: _Outcome) -> Mapping[str, Any]:
     """Return all that conditions and texts of the manifest may name; None: does not apply."""
     error, schedule = outcome.error, outcome.schedule
     facts = _numbers(outcome.case)
@@ -570,13 +635,15 @@ def _facts(outcome: _Outcome) -> dict[str, Any]:
     facts["fed"] = any((t.dst, t.chunk) == (src, chunk) for t in together)
     sent = [transfer.src for _, transfer in transfers]
     facts["busiest"] = max(sorted(set(sent)), key=sent.count, default=None)
-    facts["right_for_root_0"] = schedule is not None and _right_for_root_0(schedule)
-    facts["part"] = _part_counted_twice(schedule, error)
-    facts["lost_chunks"] = _lost_chunks(schedule, facts["kind"])
-    again = None if schedule is None else _delivered_again(schedule)
-    for name, index in (("again_step", 0), ("again_src", 1), ("again_dst", 2)):
-        facts[name] = None if again is None else again[index]
-    return facts
+    later: dict[str, Callable[[], Any]] = {
+        "right_for_root_0": lambda: schedule is not None and _right_for_root_0(schedule),
+        "part": lambda: _part_counted_twice(schedule, error),
+        "lost_chunks": lambda: _lost_chunks(schedule, facts["kind"]),
+        "again_step": lambda: _delivered_again(schedule)[0],
+        "again_src": lambda: _delivered_again(schedule)[1],
+        "again_dst": lambda: _delivered_again(schedule)[2],
+    }
+    return _Facts(facts, later)
 
 
 def _right_for_root_0(schedule: Schedule) -> bool:
@@ -618,8 +685,12 @@ def _lost_chunks(schedule: Schedule | None, kind: str | None) -> list[int]:
     )
 
 
-def _delivered_again(schedule: Schedule) -> tuple[int, int, int] | None:
+def _delivered_again(
+    schedule: Schedule | None,
+) -> tuple[int, int, int] | tuple[None, None, None]:
     """Return (step, src, dst) of the first copy to somebody who has, or just got, the chunk."""
+    if schedule is None:
+        return None, None, None
     promise = contract(schedule.collective)
     size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
     held = {
@@ -634,9 +705,10 @@ def _delivered_again(schedule: Schedule) -> tuple[int, int, int] | None:
         held.add((transfer.dst, transfer.chunk))
         return known and transfer.op is Op.COPY
 
-    return next(
-        ((number, t.src, t.dst) for number, t in schedule.transfers() if delivered(t)), None
-    )
+    for number, transfer in schedule.transfers():
+        if delivered(transfer):
+            return number, transfer.src, transfer.dst
+    return None, None, None
 
 
 __all__ = [

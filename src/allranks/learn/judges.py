@@ -60,7 +60,7 @@ def _segment_facts(values: tuple[float, ...], answer: float) -> Mapping[str, Any
         f"n = {n}, S = {format_bytes(nbytes)}, alpha = {format_seconds(alpha)}, "
         f"1/beta = {format_bandwidth(1 / beta)}"
     )
-    if answer < 1 or answer != int(answer):
+    if not math.isfinite(answer) or answer < 1 or answer != int(answer):
         message = f"{case}: k = {answer:g}; the number of segments is whole and at least 1"
         return {**facts, "right": False, "message": message}
     least = chain_seconds(n, nbytes, alpha, beta, best)
