@@ -612,6 +612,89 @@ def test_in_a_reduce_the_step_of_the_fault_is_named(algorithm, chunks, n, fault)
             assert refusal(planted(schedule, step, index, fault)).step == step
 
 
+def one_left_out(schedule):
+    """Yield every step and its error for a transfer left out, if that breaks the promise."""
+    for step, transfers in enumerate(schedule.steps):
+        for index, transfer in enumerate(transfers):
+            changed = planted(schedule, step, index, "drop")
+            assert proved(changed) == keeps_its_promise(changed)
+            if not proved(changed):
+                yield step, transfer, refusal(changed)
+
+
+@pytest.mark.parametrize("n", range(2, 7))
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_whatever_is_left_out_of_sharp_is_missed_in_its_step(n, chunks):
+    schedule = build("all_reduce", "sharp", world_size=n, num_chunks=chunks)
+    for step, transfer, error in one_left_out(schedule):
+        assert (error.kind, error.step, error.chunk) == ("missing", step, transfer.chunk)
+        if transfer.dst == n:
+            assert error.peer == transfer.src, str(error)
+        else:
+            assert error.rank == transfer.dst, str(error)
+
+
+def test_a_part_that_never_went_up_is_not_blamed_on_the_sum_that_comes_down():
+    schedule = build("all_reduce", "sharp", world_size=3)
+    assert str(refusal(planted(schedule, 0, 0, "drop"))) == (
+        "step 0: chunk 0: rank 0 has the part of rank 0 and sends nothing in this step; "
+        "rank 1 ends without it, add the transfer that brings it there"
+    )
+
+
+def test_a_rank_that_the_sum_does_not_reach_is_missed_when_the_others_get_it():
+    schedule = build("all_reduce", "sharp", world_size=3, num_chunks=2)
+    down = next(i for i, t in enumerate(schedule.steps[1]) if (t.src, t.dst) == (3, 0))
+    assert str(refusal(planted(schedule, 1, down, "drop"))) == (
+        "step 1: chunk 0: switch 0 has the parts of ranks 1 and 2 and sends them to others in "
+        "this step; rank 0 ends without them, add the transfer that brings them there"
+    )
+
+
+@pytest.mark.parametrize("n", range(2, 9))
+def test_whatever_is_left_out_of_a_scatter_is_missed_in_its_step(n):
+    for root in range(n):
+        schedule = build("scatter", "binomial", world_size=n, root=root)
+        for step, transfer, error in one_left_out(schedule):
+            assert error.chunk == transfer.chunk
+            if transfer.dst != transfer.chunk:
+                # A block that was to be sent on: the first send without it cannot be played.
+                assert (error.kind, error.src) == ("not_held", transfer.dst)
+                assert error.step > step
+            elif n == 6 and transfer.src == (root + 4) % n:
+                # This rank has the block since step 0 and is free in steps 1 and 2: either is
+                # right, the first is named.
+                assert (error.kind, error.step, step) == ("missing", 1, 2)
+            else:
+                assert (error.kind, error.step) == ("missing", step), str(error)
+                assert (error.rank, error.peer) == (transfer.dst, transfer.src)
+
+
+def test_a_block_that_is_not_sent_on_has_no_wrong_owner():
+    schedule = build("scatter", "binomial", world_size=4, root=0)
+    last = next(i for i, t in enumerate(schedule.steps[1]) if t.src == 2)
+    assert str(refusal(planted(schedule, 1, last, "drop"))) == (
+        "step 1: chunk 3: rank 2 holds it since step 0 and does not send it on; "
+        "rank 3 ends without it, add the transfer that brings it there"
+    )
+
+
+def test_a_stop_on_the_way_to_the_root_is_no_wrong_owner_and_a_dead_end_is_one():
+    steps = [[(2, 1, 2, COPY)], [(1, 0, 1, COPY)], [(1, 0, 2, COPY)]]
+    verify(make("gather", 3, steps, root=0, num_chunks=3))
+    stuck = refusal(make("gather", 3, [*steps[:2], []], root=0, num_chunks=3))
+    assert (stuck.kind, stuck.step, stuck.peer, stuck.rank) == ("missing", 1, 1, 0)
+    dead_end = refusal(make("gather", 3, [[(0, 1, 0, COPY)], []], root=2, num_chunks=3))
+    assert (dead_end.kind, dead_end.step, dead_end.peer) == ("wrong_owner", 0, 1)
+
+
+def test_a_block_that_stops_in_a_switch_is_missed_there():
+    for collective, root, chunk in (("scatter", 0, 1), ("gather", 1, 0)):
+        steps = [[(0, 2, chunk, COPY)], []]
+        error = refusal(make(collective, 2, steps, root=root, num_chunks=2, num_switches=1))
+        assert (error.kind, error.step, error.peer, error.rank) == ("missing", 1, 2, 1)
+
+
 @st.composite
 def schedules(draw):
     """One algorithm, any size and root, with up to three random changes."""

@@ -131,6 +131,37 @@ class _Film:
         return _Value(dst, step, parts, own, lost, tuple(new))
 
 
+class _Case(NamedTuple):
+    """What is the same for every fault of a schedule; `failed` are the ranks that have one."""
+
+    schedule: Schedule
+    promise: Contract
+    size: Size
+    failed: frozenset[int]
+    silences: Sequence[_Silence]
+
+    def is_on_the_way(self, endpoint: int, chunk: int) -> bool:
+        """Tell whether blocks travel from or to a root and this one is not at home here."""
+        if self.promise.reduces or not self.promise.rooted:
+            return False
+        if endpoint >= self.schedule.world_size:
+            return True
+        return self.promise.ends(endpoint, chunk, self.size) is None
+
+    def passes_on(self, endpoint: int, chunk: int) -> bool:
+        """Tell whether an endpoint that got a chunk most likely was to send it on.
+
+        A rank that ends with all that it was promised, or was promised nothing and sends, is no
+        owner by mistake.
+        """
+        if not self.is_on_the_way(endpoint, chunk) or endpoint in self.failed:
+            return False
+        return self.silences[endpoint].last_send >= 0 or any(
+            self.promise.ends(endpoint, other, self.size) is not None
+            for other in range(self.schedule.num_chunks)
+        )
+
+
 def first_fault(
     schedule: Schedule, promise: Contract, size: Size, faults: Sequence[_Fault]
 ) -> ScheduleError:
@@ -142,7 +173,8 @@ def first_fault(
     for number, transfer in schedule.transfers():
         if transfer.chunk in moves:
             moves[transfer.chunk].setdefault(number, []).append(transfer)
-    silences = _silences(schedule)
+    failed = frozenset(fault.rank for fault in faults)
+    case = _Case(schedule, promise, size, failed, _silences(schedule))
     traced: list[ScheduleError] = []
     for chunk in sorted(by_chunk):
         film = _Film(schedule, promise, size, chunk, moves[chunk])
@@ -150,10 +182,11 @@ def first_fault(
             if twice(fault.parts):
                 traced.append(_double_count(schedule, film, fault))
             if fault.promised & ~once(fault.parts):
+                witness = _witness(film, by_chunk[chunk], fault)
                 traced.append(
-                    _wrong_owner(schedule, promise, size, film, fault)
-                    or _replaced(schedule, film, fault)
-                    or _left_behind(schedule, promise, film, fault, silences)
+                    _wrong_owner(case, film, fault)
+                    or (None if witness else _replaced(schedule, film, fault))
+                    or _left_behind(case, film, witness or fault)
                 )
             elif not twice(fault.parts):
                 traced.append(_stranger(schedule, film, fault))
@@ -225,16 +258,20 @@ def _stranger(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError:
     )
 
 
-def _wrong_owner(
-    schedule: Schedule, promise: Contract, size: Size, film: _Film, fault: _Fault
-) -> ScheduleError | None:
-    """Blame the transfer that completed the chunk on a rank to which nobody promised it."""
+def _wrong_owner(case: _Case, film: _Film, fault: _Fault) -> ScheduleError | None:
+    """Blame the transfer that completed the chunk on a rank to which nobody promised it.
+
+    A rank that had it only to pass it on, and a step in which to do so, is no such rank.
+    """
+    schedule, promise, size = case.schedule, case.promise, case.size
+    last = len(schedule.steps) - 1
     rank, chunk = fault.rank, fault.chunk
     resting = [
         value
         for value in film.held[: schedule.world_size]
         if value and value.arrivals and value.parts == fault.promised
         if promise.ends(value.endpoint, chunk, size) is None
+        if value.step == last or not case.passes_on(value.endpoint, chunk)
     ]
     if not resting:
         return None
@@ -269,20 +306,48 @@ def _wrong_owner(
     )
 
 
+def _witness(film: _Film, faults: Sequence[_Fault], fault: _Fault) -> _Fault | None:
+    """Return a rank that lacks, for another reason, what the first COPY in the fault's past lost.
+
+    A part that never left the COPY's receiver did not get there in time to be in what it sends
+    back: the COPY is right, and whoever lacks the part without it shows where it got stuck.
+    """
+    loss = _first_loss(film, fault)
+    if not loss:
+        return None
+    value, lost = loss
+    for other in film.values:
+        if other.endpoint != value.endpoint and not lost & ~once(other.parts):
+            return None
+    return next(
+        (
+            other
+            for other in faults
+            if lost & other.promised & ~once(other.parts)
+            if all(one is not value for one in _past(film.held[other.rank]))
+        ),
+        None,
+    )
+
+
+def _first_loss(film: _Film, fault: _Fault) -> tuple[_Value, int] | None:
+    """Return the first COPY in the fault's past that replaced missing parts, and those parts."""
+    missing = fault.promised & ~once(fault.parts)
+    for value in _past(film.held[fault.rank]):
+        if value.lost and once(value.lost.parts) & missing:
+            return value, once(value.lost.parts) & missing
+    return None
+
+
 def _replaced(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError | None:
     """Blame the first COPY, in the fault's past, that replaced a value with a missing part."""
-    missing = fault.promised & ~once(fault.parts)
-    losses = [
-        (value, once(value.lost.parts))
-        for value in _past(film.held[fault.rank])
-        if value.lost and once(value.lost.parts) & missing
-    ]
-    if not losses:
+    loss = _first_loss(film, fault)
+    if not loss:
         return None
-    value, lost = losses[0]
+    value, lost = loss
     transfer, source = value.arrivals[0]
-    whose = parts_words(lost & missing)
-    if lost & once(source.parts):
+    whose = parts_words(lost)
+    if value.lost and once(value.lost.parts) & once(source.parts):
         advice = "send a chunk that contains what is there already"
     else:
         advice = "REDUCE keeps it"
@@ -301,19 +366,16 @@ def _replaced(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError |
     )
 
 
-def _left_behind(
-    schedule: Schedule,
-    promise: Contract,
-    film: _Film,
-    fault: _Fault,
-    silences: Sequence[_Silence],
-) -> ScheduleError:
+def _left_behind(case: _Case, film: _Film, fault: _Fault) -> ScheduleError:
     """Blame the step in which the missing parts came to lie still.
 
-    No transfer is wrong here; one is left out, and its step is a best guess. A rank that has the
-    parts and sends nothing, although it sends again later; else the step after somebody last got
-    them; else, if they never moved, the first step in which their rank could have sent them.
+    No transfer is wrong here; one is left out, and its step is a best guess: a step in which
+    somebody has the parts and sends nothing, although it sends again later; if they never moved,
+    or came to lie where they were to be passed on, the first step in which the rank that has them
+    sends to the rank that lacks them, or else sends nothing; the step in which somebody sent them
+    to several others at once; the step after somebody last got them.
     """
+    schedule, promise, _, _, silences = case
     missing = fault.promised & ~once(fault.parts)
     carrying = [value for value in film.values if not missing & ~once(value.parts)]
     if not carrying:  # they never were together: speak of the first alone
@@ -324,13 +386,34 @@ def _left_behind(
     what = parts_words(missing) if promise.reduces else "it"
     them = it(missing) if promise.reduces else "it"
     last = len(schedule.steps) - 1
-    gap = _first_gap(carrying, film, silences)
-    if gap is None and newest.step < 0:
-        gap = _first_chance(carrying, fault.rank, film, silences)
+    passing = newest.step >= 0 and case.passes_on(newest.endpoint, fault.chunk)
+    gap = None if passing else _first_gap(carrying, film, silences)
+    link = None
+    if passing or (gap is None and newest.step < 0):
+        held = [value for value in carrying if value.endpoint == newest.endpoint]
+        if case.is_on_the_way(newest.endpoint, fault.chunk):
+            link = _first_link(held, fault.rank, film, silences)
+        gap = link or _first_chance(held, fault.rank, film, silences)
+    fan = None if gap or passing else _fan(gained, newest, missing)
     step: int | None = None
-    if gap:
+    if passing and newest.step < last:
+        holder = newest.endpoint
+        step = gap[0] if gap else newest.step + 1
+        why = (
+            f"{name_of(schedule, holder)} holds {what} since step {newest.step} "
+            f"and does not send {them} on"
+        )
+    elif link:
+        step, holder = link
+        why = (
+            f"{name_of(schedule, holder)} has {what} and sends rank {fault.rank} only other chunks"
+        )
+    elif gap:
         step, holder = gap
         why = f"{name_of(schedule, holder)} has {what} and sends nothing in this step"
+    elif fan is not None:
+        step, holder = newest.step, fan
+        why = f"{name_of(schedule, holder)} has {what} and sends {them} to others in this step"
     else:
         holder = newest.endpoint
         step = min(newest.step + 1, last) if schedule.steps else None
@@ -352,13 +435,16 @@ class _Silence(NamedTuple):
     steps: list[int]
     last_send: int
     without_receive: frozenset[int]
+    sends_to: Mapping[int, Sequence[int]]
 
 
 def _silences(schedule: Schedule) -> list[_Silence]:
     every = range(len(schedule.steps))
     sends: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
     receives: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
+    links: list[dict[int, list[int]]] = [{} for _ in range(schedule.num_endpoints)]
     for number, transfer in schedule.transfers():
+        links[transfer.src].setdefault(transfer.dst, []).append(number)
         sends[transfer.src].add(number)
         receives[transfer.dst].add(number)
     return [
@@ -366,8 +452,9 @@ def _silences(schedule: Schedule) -> list[_Silence]:
             [step for step in every if step not in out],
             max(out, default=-1),
             frozenset(every) - into,
+            to,
         )
-        for out, into in zip(sends, receives, strict=True)
+        for out, into, to in zip(sends, receives, links, strict=True)
     ]
 
 
@@ -380,7 +467,7 @@ def _first_gap(
     """
     found = []
     for value in carrying:
-        silent, last_send, _ = silences[value.endpoint]
+        silent, last_send, *_ = silences[value.endpoint]
         after = bisect_right(silent, value.step)
         step = silent[after] if after < len(silent) else last_send
         if step < last_send and step <= film.replaced.get(id(value), step):
@@ -388,10 +475,36 @@ def _first_gap(
     return min(found, default=None)
 
 
+def _fan(gained: Sequence[_Value], newest: _Value, missing: int) -> int | None:
+    """Return the endpoint that sent the missing parts to several others in the newest step."""
+    sources = [
+        source
+        for value in gained
+        if value.step == newest.step
+        for _, source in value.arrivals
+        if not missing & ~once(source.parts)
+    ]
+    several = [source.endpoint for source in sources if sources.count(source) > 1]
+    return min(several, default=None)
+
+
+def _first_link(
+    held: Sequence[_Value], target: int, film: _Film, silences: Sequence[_Silence]
+) -> tuple[int, int] | None:
+    """Return the first step in which the holder of these values sent `target` another chunk."""
+    holder = held[0].endpoint
+    steps = [
+        step
+        for step in silences[holder].sends_to.get(target, ())
+        if any(value.step < step <= film.replaced.get(id(value), step) for value in held)
+    ]
+    return (steps[0], holder) if steps else None
+
+
 def _first_chance(
     carrying: Sequence[_Value], target: int, film: _Film, silences: Sequence[_Silence]
 ) -> tuple[int, int] | None:
-    """Return the first step in which the one rank that ever held these values could send them.
+    """Return the first step in which the one rank that held these values was free to send them.
 
     A step in which `target` receives nothing comes first.
     """
