@@ -347,6 +347,26 @@ def test_play_is_locked_until_the_prediction_is_made(open_page):
     expect(race.locator(".ar-say")).to_contain_text("chain, 44 chunks wins with 2287 µs")
 
 
+def test_a_locked_race_does_not_say_who_wins(open_page):
+    page = open_page(everything())
+    race = figure(page, "fig-race")
+    page.evaluate("document.getElementById('fig-race').apply(new URLSearchParams('S=3000'))")
+    for choice in ("count steps", "count time"):
+        race.get_by_label(choice).check()
+        expect(race.locator(".ar-say")).to_contain_text("at the start line")
+        expect(race).not_to_contain_text("wins")
+        assert time_of(page, "fig-race") == 0
+
+
+def test_a_phrase_brings_the_drawing_into_view(open_page):
+    page = open_page([*everything(), '<div style="height: 3000px"></div>'])
+    page.set_viewport_size({"width": 1280, "height": 600})
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    page.evaluate("document.querySelector('.ar-show').click()")
+    drawing = figure(page, "fig-ring").locator(".ar-frame")
+    expect(drawing).to_be_in_viewport(ratio=1)
+
+
 def test_a_prediction_can_be_skipped_from_the_figure(open_page):
     page = open_page(everything())
     figure(page, "fig-race").get_by_role("button", name="Skip the prediction").click()

@@ -71,11 +71,17 @@ export class ChunkRace extends PlayerElement {
     return this.race.count === "steps" ? `${Number(this.time.toFixed(1))} steps` : seconds(this.time);
   }
 
+  /** Says who runs, and nothing about who wins: all that a reader who has yet to predict may see. */
+  startLine() {
+    return `${plural(this.lanes.length, "algorithm")} at the start line: ${this.lanes.map((lane) => lane.title).join("; ")}.`;
+  }
+
   sentence() {
     if (!this.race) return "";
+    if (this.locked) return this.startLine();
     const over = this.lanes.filter((lane) => lane.total <= this.time * (1 + 1e-9));
     if (this.time >= this.total * (1 - 1e-9) && this.total > 0) return result(this.race, this.lanes);
-    if (!over.length) return `${plural(this.lanes.length, "algorithm")} at the start line: ${this.lanes.map((lane) => lane.title).join("; ")}.`;
+    if (!over.length) return this.startLine();
     return `At ${this.timeText()}, finished: ${over.map((lane) => lane.title).join("; ")}.`;
   }
 
@@ -179,7 +185,7 @@ export class ChunkRace extends PlayerElement {
     if (chosen !== null) now["k"] = chosen;
     for (const [name, value] of Object.entries(now)) this.puts[name]?.(value);
     this.remake();
-    this.go(this.total);
+    this.go(this.locked ? 0 : this.total);
     this.speak();
   }
 

@@ -9,6 +9,18 @@ export function parseShow(link) {
   return { id: id.replace(/^#/, ""), state: new URLSearchParams(state) };
 }
 
+/**
+ * Scrolls as little as shows the whole drawing: to its top, unless it is in view already. The card
+ * around it can be taller than the window.
+ * @param {Element} drawing
+ */
+function bring(drawing) {
+  const { top, bottom } = drawing.getBoundingClientRect();
+  const header = parseFloat(getComputedStyle(drawing).scrollMarginTop) || 0;
+  if (top >= header && bottom <= window.innerHeight) return;
+  drawing.scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth", block: "start" });
+}
+
 /** @param {Event} event */
 export function onShow(event) {
   const source = event.target instanceof Element ? event.target.closest("[data-show]") : null;
@@ -22,7 +34,7 @@ export function onShow(event) {
     return;
   }
   event.preventDefault();
-  figure.scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth", block: "nearest" });
+  bring(figure.querySelector(".ar-frame") ?? figure);
   figure.apply(state);
   figure.classList.add("ar-shown");
   window.setTimeout(() => figure.classList.remove("ar-shown"), 1200);
