@@ -6,6 +6,7 @@ input, 3 = something is missing on this machine.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -270,7 +271,11 @@ def run(  # noqa: PLR0913 - one parameter per option
     if trace is not None:
         trace.touch()  # a path that cannot be written is refused before the run, not after it
     expected = simulate(made, inputs)
-    with World(world_size, device=device, timeout=timeout) as world:
+    # Ray shows its own notices on standard output; there stands our answer and nothing else.
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        World(world_size, device=device, timeout=timeout) as world,
+    ):
         world.run(made, inputs)  # the first run maps and touches memory
         result = world.run(made, inputs)
     wrong = [
