@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,23 @@ from allranks.verify import verify
 
 COPY, REDUCE = Op.COPY, Op.REDUCE
 WORLDS = [1, 2, 3, 4, 5, 7, 8, 16]
+
+
+def test_a_numpy_integer_names_a_rank_and_a_chunk_as_well():
+    def swap(rank):
+        with rank.step():
+            rank.send(np.int64(1 - rank.id), chunk=np.uint8(0))
+            rank.recv(np.int32(1 - rank.id), chunk=np.int64(0), reduce=True)
+
+    (step,) = trace_program(swap, "all_reduce", world_size=2).steps
+    assert step == (Transfer(0, 1, 0, REDUCE), Transfer(1, 0, 0, REDUCE))
+    assert {type(number) for transfer in step for number in transfer[:3]} == {int}
+
+
+@pytest.mark.parametrize("peer", [True, np.True_, 1.0, "1", None])
+def test_what_is_no_whole_number_names_no_rank(peer):
+    with pytest.raises(ScheduleError, match=r"rank 0: send: peer is .*; it must be a whole number"):
+        trace_program(lambda rank: rank.send(peer, chunk=0), "all_reduce", world_size=2)
 
 
 def ring_reduce_scatter(rank):

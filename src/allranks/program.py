@@ -13,7 +13,9 @@ earlier group of any of its ranks.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import operator
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -140,10 +142,11 @@ class Rank:
         self._open = None
 
     def _record(self, name: str, call: Call) -> None:
+        call = call._replace(
+            peer=self._whole(f"{name}: peer", call.peer),
+            chunk=self._whole(f"{name}: chunk", call.chunk),
+        )
         peer, chunk = call.peer, call.chunk
-        for field_name, value in (("peer", peer), ("chunk", chunk)):
-            if type(value) is not int:
-                self._refuse(f"{name}: {field_name} is {value!r}; it must be a whole number (int)")
         n = self._world_size
         if not 0 <= peer < n:
             known = f"ranks are 0 to {n - 1}" if n > 1 else "the only rank is 0"
@@ -163,6 +166,16 @@ class Rank:
             self._blocks.append([call])
         else:
             self._open.append(call)
+
+    def _whole(self, what: str, value: object) -> int:
+        """Return a plain int for an int or a NumPy integer; refuse True, 2.0 and "2"."""
+        number: object = value
+        if type(value).__name__ not in ("bool", "bool_"):
+            with contextlib.suppress(TypeError):
+                number = operator.index(value)  # type: ignore[arg-type]
+        if type(number) is not int:
+            self._refuse(f"{what} is {value!r}; it must be a whole number (int)")
+        return number
 
     def _refuse(
         self, what: str, kind: str = "format", peer: int | None = None, chunk: int | None = None

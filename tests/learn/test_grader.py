@@ -263,6 +263,7 @@ ERRORS = {
     ),
     "a crash": (body("import os\nos.abort()"), "the process crashed (SIGABRT)"),
     "input": (body("input('root? ')"), "remove input()"),
+    "an op that is an arithmetic": (body("yield [Op.SUM]"), "Op has COPY and REDUCE"),
     "the library": (
         "from allranks.algorithms.tree import binomial_broadcast\n",
         "allranks.algorithms: write it yourself",

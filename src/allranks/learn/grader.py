@@ -564,6 +564,11 @@ def _raised_words(event: Mapping[str, Any], family: Sequence[str]) -> str:
     }
     said = f"{kind}: {text}" if text else kind
     known = next((advice[name] for name in family if name in advice), "")
+    missing = f"Op.{_text(event.get('module'))}"
+    if "AttributeError" in family and missing in _text(event.get("code")):
+        known = (
+            f"there is no {missing}; Op has COPY and REDUCE, and what REDUCE does is not said here"
+        )
     return f"{said}; {known}" if known else said
 
 
