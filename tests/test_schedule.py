@@ -139,7 +139,9 @@ def test_a_schedule_survives_json(schedule):
 
 @pytest.mark.parametrize(("collective", "algorithm"), sorted(ALGORITHMS))
 def test_every_algorithm_survives_json(collective, algorithm):
-    schedule = build(collective, algorithm, world_size=5)
+    refuse = ALGORITHMS[collective, algorithm].refuse
+    n = next(n for n in (5, 4, 2) if not refuse(n))
+    schedule = build(collective, algorithm, world_size=n)
     assert Schedule.from_json(schedule.to_json()) == schedule
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from allranks.errors import unknown_name
 
@@ -204,3 +204,25 @@ def busbw_factor(name: str, world_size: int) -> float:
         message = f"world_size is {world_size}; a collective needs at least 1 rank"
         raise ValueError(message)
     return contract(name).busbw_factor(world_size)
+
+
+def split_length(count: Any, parts: int, part: Any) -> Any:  # noqa: ANN401 - numbers or arrays
+    """Return how many of `count` elements go to one part, as `numpy.array_split` deals them.
+
+    The first `count % parts` parts are one longer. `count` and `part` may be whole numbers or NumPy
+    arrays of them.
+
+    >>> [split_length(11, 4, part) for part in range(4)]
+    [3, 3, 3, 2]
+    """
+    return count // parts + (part < count % parts)
+
+
+def split_lengths(count: int, parts: int) -> tuple[int, ...]:
+    """Return the lengths of all parts.
+
+    >>> split_lengths(2, 3)
+    (1, 1, 0)
+    """
+    least, longer = divmod(count, parts)
+    return (least + 1,) * longer + (least,) * (parts - longer)

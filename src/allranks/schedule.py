@@ -3,21 +3,29 @@
 A step is a set of transfers that happen at the same time: every send reads the state *before* the
 step. Endpoints 0 .. n-1 are ranks; n, n+1, ... are switches. A schedule carries no data and no
 times; a trace is a schedule together with what one run of it did, when.
+
+The steps of a short schedule are tuples of Transfers and need the standard library alone. Those of
+a long one are `Columns`: NumPy arrays that make Transfers on demand, 17 bytes a transfer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import numbers
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 from allranks.errors import ScheduleError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 SCHEDULE_FORMAT = "allranks.schedule/1"
 TRACE_FORMAT = "allranks.trace/1"
@@ -25,6 +33,8 @@ TRACE_FORMAT = "allranks.trace/1"
 SIMULATED = "SIMULATED"
 EMULATED = "EMULATED"
 MEASURED_CPU = "MEASURED: CPU processes"
+
+LONG = 1 << 14  # transfers; a schedule of more is kept in columns
 
 _SHOWN = 60  # characters of a wrong value that a message quotes
 
@@ -46,6 +56,122 @@ class Transfer(NamedTuple):
 
 
 Step = Sequence[Transfer]
+Steps: TypeAlias = Sequence[tuple[Transfer, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(Sequence[tuple[Transfer, ...]]):
+    """The steps of a schedule as NumPy columns; indexed and iterated, it is their sequence.
+
+    Step s is the rows bounds[s] to bounds[s + 1] - 1. Row i says that `src[i]` sends `chunk[i]` to
+    `dst[i]`, which adds it (`reduce[i]`) or keeps it. The columns are read-only views, not copies,
+    of what they are made from: bounds and chunk int64, src and dst int32, reduce bool. Equal to any
+    sequence of the same steps.
+
+    Raises:
+        ScheduleError: the columns do not fit together, or hold what their type cannot (kind
+            "format").
+
+    >>> columns = Columns.collect([[Transfer(0, 1, 0, Op.COPY)], []])
+    >>> columns, columns[0]
+    (Columns(2 steps, 1 transfer), (Transfer(src=0, dst=1, chunk=0, op=<Op.COPY: 'copy'>),))
+    """
+
+    bounds: Array
+    src: Array
+    dst: Array
+    chunk: Array
+    reduce: Array
+
+    def __post_init__(self) -> None:
+        import numpy as np  # noqa: PLC0415 - small schedules need the standard library alone
+
+        kinds = {"bounds": np.int64, "src": np.int32, "dst": np.int32, "chunk": np.int64}
+        for name, kind in {**kinds, "reduce": np.bool_}.items():
+            object.__setattr__(self, name, _column(name, getattr(self, name), kind))
+        rows = {len(column) for column in (self.src, self.dst, self.chunk, self.reduce)}
+        bounds = self.bounds
+        ordered = len(bounds) and bounds[0] == 0 and (bounds[1:] >= bounds[:-1]).all()
+        if len(rows) != 1 or not ordered or bounds[-1] != len(self.src):
+            message = (
+                "columns: src, dst, chunk and reduce must be equally long, and bounds must rise "
+                "from 0 to that length"
+            )
+            raise ScheduleError(message, kind="format")
+
+    @classmethod
+    def collect(cls, steps: Iterable[Iterable[Transfer]], *, limit: int | None = None) -> Columns:
+        """Return the columns of steps that come one after another, as a generator yields them.
+
+        Raises:
+            ScheduleError: something is no transfer (kind "format"); the message says where.
+            ValueError: more than `limit` transfers; raised before they fill the memory.
+        """
+        return _collected(_limited(steps, limit))
+
+    @property
+    def num_transfers(self) -> int:
+        """Return the number of transfers in all steps, without counting."""
+        return len(self.src)
+
+    def steps_of(self, rows: Array) -> Array:
+        """Return the steps that rows belong to."""
+        return self.bounds.searchsorted(rows, side="right") - 1
+
+    def head(self, rows: int) -> Columns:
+        """Return the same steps without what stands in this row or a later one."""
+        kept = (column[:rows] for column in self.columns)
+        return Columns(self.bounds.clip(max=rows), *kept)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Transfer, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Columns: ...
+    def __getitem__(self, index: int | slice) -> tuple[Transfer, ...] | Columns:
+        if isinstance(index, slice):
+            start, stop, stride = index.indices(len(self))
+            if stride != 1:
+                return Columns.collect(self[number] for number in range(start, stop, stride))
+            stop = max(start, stop)
+            first, last = int(self.bounds[start]), int(self.bounds[stop])
+            rows = (column[first:last] for column in self.columns)
+            return Columns(self.bounds[start : stop + 1] - first, *rows)
+        number = range(len(self))[index]
+        return self._step(int(self.bounds[number]), int(self.bounds[number + 1]))
+
+    def __iter__(self) -> Iterator[tuple[Transfer, ...]]:
+        return (self._step(first, last) for first, last in pairwise(self.bounds.tolist()))
+
+    @property
+    def columns(self) -> tuple[Array, Array, Array, Array]:
+        """Return src, dst, chunk and reduce, one row a transfer."""
+        return self.src, self.dst, self.chunk, self.reduce
+
+    def _step(self, first: int, last: int) -> tuple[Transfer, ...]:
+        src, dst, chunk, reduce = (column[first:last].tolist() for column in self.columns)
+        ops = [_OPS[added] for added in reduce]
+        return tuple(map(Transfer, src, dst, chunk, ops))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Columns):
+            pairs = zip((self.bounds, *self.columns), (other.bounds, *other.columns), strict=True)
+            return all(len(a) == len(b) and bool((a == b).all()) for a, b in pairs)
+        if isinstance(other, tuple):
+            return len(self) == len(other) and all(map(operator.eq, self, other))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))  # equal to a tuple, so hashed like one
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'step')}, {counted(self.num_transfers, 'transfer')}"
+        return f"{type(self).__name__}({size})"
+
+
+_OPS = (Op.COPY, Op.REDUCE)
 
 
 @dataclass(frozen=True)
@@ -53,32 +179,50 @@ class Schedule:
     """A chunk-level program for one collective: the object that is proved, priced, played and run.
 
     `num_chunks` is the number of pieces into which the whole vector is cut. `root` is None for
-    collectives without one. Building a Schedule does not prove it; `allranks.verify` does.
+    collectives without one. `steps` become tuples of Transfers unless they are `Columns`; whole
+    numbers of other types, NumPy's for one, become Python's. Building a Schedule does not prove it;
+    `allranks.verify` does.
 
     Raises:
-        ScheduleError: a size is not a whole number, or is out of range (kind "format").
+        ScheduleError: a size is not a whole number, or is out of range; the steps are no sequence
+            of sequences (kind "format").
     """
 
     collective: str
     algorithm: str
     world_size: int
     num_chunks: int
-    steps: tuple[tuple[Transfer, ...], ...]
+    steps: Steps
     root: int | None = None
     num_switches: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole("world_size", self.world_size, least=1)
-        _check_whole("num_chunks", self.num_chunks, least=1)
-        _check_whole("num_switches", self.num_switches, least=0)
+        self._settle("world_size", least=1)
+        self._settle("num_chunks", least=1)
+        self._settle("num_switches", least=0)
         if self.root is not None:
-            _check_whole("root", self.root, least=0)
+            self._settle("root", least=0)
             if self.root >= self.world_size:
                 last = self.world_size - 1
                 message = f"root {self.root} is not a rank; ranks are 0 to {last}"
                 raise ScheduleError(message, kind="format")
-        frozen = tuple(tuple(step) for step in self.steps)
-        object.__setattr__(self, "steps", frozen)
+        if not isinstance(self.steps, Columns):
+            object.__setattr__(self, "steps", _frozen(self.steps))
+
+    def _settle(self, name: str, *, least: int) -> None:
+        value = _whole_number(getattr(self, name))
+        if type(value) is not int or value < least:
+            message = f"{name} is {value!r}; it must be a whole number of at least {least}"
+            raise ScheduleError(message, kind="format")
+        object.__setattr__(self, name, value)
+
+    def __hash__(self) -> int:
+        # The steps count by their number alone: two schedules that differ in them are still unequal
+        return hash((self.collective, self.algorithm, self.world_size, self.num_chunks, self.root))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what `columns` remembers."""
+        return {name: value for name, value in self.__dict__.items() if name != "_columns"}
 
     @property
     def num_endpoints(self) -> int:
@@ -88,7 +232,24 @@ class Schedule:
     @property
     def num_transfers(self) -> int:
         """Return the number of transfers in all steps."""
+        if isinstance(self.steps, Columns):
+            return self.steps.num_transfers
         return sum(len(step) for step in self.steps)
+
+    def columns(self) -> Columns:
+        """Return the steps as NumPy columns; they are made once and remembered.
+
+        Raises:
+            ScheduleError: something is no transfer, or a number does not fit its column (kind
+                "format"); the message says where.
+        """
+        if isinstance(self.steps, Columns):
+            return self.steps
+        known: Columns | None = self.__dict__.get("_columns")
+        if known is None:
+            known = Columns.collect(self.steps)
+            object.__setattr__(self, "_columns", known)
+        return known
 
     def transfers(self) -> Iterator[tuple[int, Transfer]]:
         """Yield every transfer with the number of its step, in order."""
@@ -108,6 +269,9 @@ class Schedule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schedule as plain JSON data in the format "allranks.schedule/1"."""
+        return {**self._head(), "steps": [_rows(step) for step in self.steps]}
+
+    def _head(self) -> dict[str, Any]:
         return {
             "format": SCHEDULE_FORMAT,
             "collective": self.collective,
@@ -116,12 +280,18 @@ class Schedule:
             "num_switches": self.num_switches,
             "root": self.root,
             "num_chunks": self.num_chunks,
-            "steps": [[[t.src, t.dst, t.chunk, t.op.value] for t in step] for step in self.steps],
         }
 
     def to_json(self) -> str:
         """Return the schedule as one line of JSON."""
-        return json.dumps(self.to_dict(), separators=(",", ":"))
+        return "".join(self._json())
+
+    def _json(self) -> Iterator[str]:
+        """Yield the JSON piece by piece, the same for both forms of the steps."""
+        yield _dumps({**self._head(), "steps": []}).removesuffix("]}")
+        for number, step in enumerate(self.steps):
+            yield ("," if number else "") + _dumps(_rows(step))
+        yield "]}"
 
     @classmethod
     def from_dict(cls, data: object) -> Schedule:
@@ -136,7 +306,9 @@ class Schedule:
             algorithm=_text(fields, "algorithm", default="custom"),
             world_size=_number(fields, "world_size"),
             num_chunks=_number(fields, "num_chunks"),
-            steps=tuple(_step(number, step) for number, step in enumerate(_list(fields, "steps"))),
+            steps=write_out(
+                _step(number, row) for number, row in enumerate(_list(fields, "steps"))
+            ),
             root=None if fields.get("root") is None else _number(fields, "root"),
             num_switches=_number(fields, "num_switches", default=0),
         )
@@ -152,7 +324,10 @@ class Schedule:
 
     def digest(self) -> str:
         """Return the SHA-256 of the schedule's JSON: equal schedules have equal digests."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        sha = hashlib.sha256()
+        for piece in self._json():
+            sha.update(piece.encode())
+        return sha.hexdigest()
 
     def to_text(self) -> str:
         """Return one line per transfer, as a person would write it down."""
@@ -173,11 +348,11 @@ class Schedule:
         """Return the transfers as columns step, src, dst, chunk, op (0 = copy, 1 = reduce)."""
         import numpy as np  # noqa: PLC0415 - small schedules need the standard library alone
 
-        rows = np.array(
-            [(s, t.src, t.dst, t.chunk, t.op is Op.REDUCE) for s, t in self.transfers()],
-            dtype=np.int64,
-        ).reshape(-1, 5)
-        return dict(zip(("step", "src", "dst", "chunk", "op"), rows.T, strict=True))
+        columns = self.columns()
+        step = np.repeat(np.arange(len(columns)), np.diff(columns.bounds))
+        names = ("step", "src", "dst", "chunk", "op")
+        rows = (step, *columns.columns)
+        return {name: row.astype(np.int64) for name, row in zip(names, rows, strict=True)}
 
 
 class TransferRecord(NamedTuple):
@@ -261,10 +436,175 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _check_whole(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        message = f"{name} is {value!r}; it must be a whole number of at least {least}"
+def write_out(steps: Iterable[Step], *, limit: int | None = None) -> Steps:
+    """Return all steps of a generator: as tuples, or as Columns if they are more than LONG.
+
+    Raises:
+        ScheduleError: something in a long schedule is no transfer (kind "format").
+        ValueError: more than `limit` transfers; raised before they fill the memory.
+    """
+    coming = _limited(steps, limit)
+    written: list[tuple[Transfer, ...]] = []
+    transfers = 0
+    for step in coming:
+        written.append(step)
+        transfers += len(step)
+        if transfers > LONG:
+            return _collected(chain(written, coming))
+    return tuple(written)
+
+
+def check_form(step: int, index: int, transfer: object) -> None:
+    """Raise unless this is a Transfer of plain whole numbers and an Op.
+
+    Raises:
+        ScheduleError: it is something else (kind "format").
+    """
+    if not isinstance(transfer, Transfer) or not isinstance(transfer.op, Op):
+        message = (
+            f"step {step}, transfer {index} is {transfer!r}; "
+            "it must be Transfer(src, dst, chunk, Op.COPY or Op.REDUCE)"
+        )
+        raise ScheduleError(message, kind="format", step=step)
+    for name, value in zip(Transfer._fields, transfer[:3], strict=False):
+        if type(value) is not int:
+            message = (
+                f"step {step}, transfer {index}: {name} is {value!r}; "
+                "ranks and chunks are plain whole numbers (int)"
+            )
+            raise ScheduleError(message, kind="format", step=step)
+
+
+def _limited(
+    steps: Iterable[Iterable[Transfer]], limit: int | None
+) -> Iterator[tuple[Transfer, ...]]:
+    transfers = 0
+    for step in steps:
+        whole = tuple(step)
+        transfers += len(whole)
+        if limit is not None and transfers > limit:
+            message = f"a schedule of more than {limit:,} transfers is too long to write out"
+            raise ValueError(message)
+        yield whole
+
+
+def _collected(steps: Iterable[tuple[Transfer, ...]]) -> Columns:
+    import numpy as np  # noqa: PLC0415 - small schedules need the standard library alone
+
+    lengths = [0]
+    parts: list[tuple[Array, ...]] = []
+    waiting: list[tuple[Transfer, ...]] = []
+    transfers = 0
+    for step in steps:
+        waiting.append(step)
+        lengths.append(len(step))
+        transfers += len(step)
+        if transfers > LONG:
+            parts.append(_packed(waiting, len(lengths) - 1 - len(waiting)))
+            waiting, transfers = [], 0
+    parts.append(_packed(waiting, len(lengths) - 1 - len(waiting)))
+    return Columns(np.cumsum(lengths), *map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _packed(steps: Sequence[tuple[Transfer, ...]], first: int) -> tuple[Array, ...]:
+    """Return src, dst, chunk and reduce of some steps, the first of which has this number."""
+    import numpy as np  # noqa: PLC0415 - small schedules need the standard library alone
+
+    rows = list(chain.from_iterable(steps))
+    if {*map(type, rows)} - {Transfer} or _kinds(rows) - {int, Op}:
+        steps = [_plain(step) for step in steps]
+        for number, step in enumerate(steps, first):
+            for index, transfer in enumerate(step):
+                check_form(number, index, transfer)
+        rows = list(chain.from_iterable(steps))
+    src, dst, chunk, ops = zip(*rows, strict=True) if rows else ((), (), (), ())
+    if max(map(abs, chain(src, dst)), default=0) >> 31 or max(map(abs, chunk), default=0) >> 63:
+        _refuse_range(steps, first)
+    return (
+        np.array(src, dtype=np.int32),
+        np.array(dst, dtype=np.int32),
+        np.array(chunk, dtype=np.int64),
+        np.array([op is Op.REDUCE for op in ops], dtype=np.bool_),
+    )
+
+
+def _refuse_range(steps: Sequence[tuple[Transfer, ...]], first: int) -> None:
+    for number, step in enumerate(steps, first):
+        for index, transfer in enumerate(step):
+            for name, value, bits in zip(
+                Transfer._fields, transfer[:3], (31, 31, 63), strict=False
+            ):
+                if abs(value) >> bits:
+                    message = (
+                        f"step {number}, transfer {index}: {name} is {value}; "
+                        f"it must be less than 2^{bits}"
+                    )
+                    raise ScheduleError(message, kind="format", step=number)
+
+
+def _column(name: str, values: Any, kind: type[np.generic]) -> Array:  # noqa: ANN401 - any array
+    """Return values as a read-only column of a type, without a copy where they have it already."""
+    import numpy as np  # noqa: PLC0415 - small schedules need the standard library alone
+
+    given = np.asarray(values)
+    column = np.ascontiguousarray(given, dtype=kind)[:] if given.ndim == 1 else given
+    if given.ndim != 1 or (given.dtype != column.dtype and not np.array_equal(given, column)):
+        message = f"columns: {name} must be a row of numbers that fit {np.dtype(kind)}"
         raise ScheduleError(message, kind="format")
+    column.flags.writeable = False
+    return column
+
+
+def _frozen(steps: object) -> Steps:
+    """Return steps as tuples of tuples; what is inside a step is for `verify` to judge."""
+    if not isinstance(steps, Iterable) or isinstance(steps, str | bytes | Mapping):
+        message = f"steps is {steps!r}; it must be a list of steps, each a list of transfers"
+        raise ScheduleError(message, kind="format")
+    frozen = []
+    for number, step in enumerate(steps):
+        if not isinstance(step, Iterable) or isinstance(step, str | bytes | Mapping | Transfer):
+            message = f"step {number} is {step!r}; it must be a list of transfers"
+            raise ScheduleError(message, kind="format", step=number)
+        frozen.append(_plain(step))
+    return tuple(frozen)
+
+
+def _plain(step: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a step as a tuple in which the numbers of Transfers are of Python's own type."""
+    whole = tuple(step)
+    if _kinds(whole) <= {int, Op}:
+        return whole
+    return tuple(_plain_transfer(transfer) for transfer in whole)
+
+
+def _plain_transfer(transfer: Any) -> Any:  # noqa: ANN401 - a step may hold anything
+    if not isinstance(transfer, Transfer):
+        return transfer
+    src, dst, chunk, op = map(_whole_number, transfer)
+    return transfer._replace(src=src, dst=dst, chunk=chunk, op=op)
+
+
+def _kinds(step: Sequence[Any]) -> set[type]:
+    """Return the types of everything that stands in some transfers."""
+    try:
+        return set(map(type, chain.from_iterable(step)))
+    except TypeError:  # something in it is no transfer
+        return {object}
+
+
+def _whole_number(value: Any) -> Any:  # noqa: ANN401 - whatever a caller passes
+    """Return a whole number of another library as an int, and everything else as it is."""
+    if type(value) is int or isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        return value
+    return operator.index(value)
+
+
+def _rows(step: Step) -> list[list[int | str]]:
+    return [[t.src, t.dst, t.chunk, t.op.value] for t in step]
+
+
+def _dumps(data: object) -> str:
+    return json.dumps(data, separators=(",", ":"))
 
 
 def _parse(text: str) -> object:

@@ -6,27 +6,77 @@ An algorithm knows ranks, chunks and steps. It knows no buffers, no links, no pr
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
+from allranks.algorithms.all_to_all import direct_all_to_all, pairwise_all_to_all
+from allranks.algorithms.bruck import bruck_all_gather, bruck_all_to_all
 from allranks.algorithms.chain import chain_broadcast, chain_reduce
-from allranks.algorithms.direct import flat_broadcast, flat_reduce
-from allranks.algorithms.ring import ring_all_gather, ring_all_reduce, ring_reduce_scatter
-from allranks.algorithms.sharp import sharp_all_reduce
+from allranks.algorithms.direct import (
+    direct_all_gather,
+    direct_all_reduce,
+    direct_reduce_scatter,
+    flat_all_reduce,
+    flat_broadcast,
+    flat_gather,
+    flat_reduce,
+    flat_scatter,
+    one_shot_all_reduce,
+)
+from allranks.algorithms.double_tree import double_binary_tree_all_reduce, uneven_halves
+from allranks.algorithms.doubling import (
+    needs_a_power_of_two,
+    power_of_two,
+    rabenseifner_all_reduce,
+    recursive_doubling_all_gather,
+    recursive_doubling_all_reduce,
+    recursive_halving_reduce_scatter,
+)
+from allranks.algorithms.hierarchical import (
+    all_reduce_chunks,
+    hierarchical_all_reduce,
+    hierarchical_all_to_all,
+    refuse_all_reduce,
+    refuse_all_to_all,
+)
+from allranks.algorithms.neighbor import needs_an_even_number, neighbor_exchange_all_gather
+from allranks.algorithms.nvls import (
+    nvls_all_gather,
+    nvls_all_reduce,
+    nvls_reduce_scatter,
+    one_chunk_per_head,
+    uneven_heads,
+)
+from allranks.algorithms.pat import pat_all_gather, pat_reduce_scatter
+from allranks.algorithms.ring import (
+    bidirectional_ring_all_gather,
+    bidirectional_ring_all_reduce,
+    bidirectional_ring_reduce_scatter,
+    needs_two_buffers,
+    ring_all_gather,
+    ring_all_reduce,
+    ring_reduce_scatter,
+    unchunked_ring_all_reduce,
+)
+from allranks.algorithms.sharp import num_sharp_switches, sharp_all_reduce, wrong_radix
 from allranks.algorithms.tree import (
+    binomial_all_reduce,
     binomial_broadcast,
+    binomial_gather,
     binomial_reduce,
     binomial_scatter,
     scatter_all_gather_broadcast,
 )
 from allranks.errors import unknown_name
-from allranks.schedule import Schedule, Step, Transfer
+from allranks.schedule import Columns, Schedule, Step, Steps, Transfer
 
 __all__ = [
     "ALGORITHMS",
     "PARAMETERS",
     "Algorithm",
+    "Parameters",
     "Plan",
     "algorithms",
     "build",
@@ -36,6 +86,17 @@ __all__ = [
 
 
 NodeSize = int | tuple[int, ...]
+
+
+class Parameters(TypedDict, total=False):
+    """What a caller may leave open or decide, beside the root; see `build`."""
+
+    num_chunks: int | None
+    node_size: NodeSize | None
+    inner: str | None
+    outer: str | None
+    radix: int | None
+
 
 # What a generator may accept beside `world_size`. Each accepts only what it uses.
 PARAMETERS = ("root", "num_chunks", "node_size", "inner", "outer", "radix")
@@ -49,8 +110,20 @@ def _one_per_rank(world_size: int, **_parameters: object) -> int:
     return world_size
 
 
+def _one_per_pair(world_size: int, **_parameters: object) -> int:
+    return world_size**2
+
+
+def _one_per_tree(_world_size: int, **_parameters: object) -> int:
+    return 2
+
+
 def _none(_world_size: int, **_parameters: object) -> int:
     return 0
+
+
+def _one_between_any_two(world_size: int) -> int:
+    return world_size * (world_size - 1)
 
 
 def _one_above(world_size: int, **_parameters: object) -> int:
@@ -70,6 +143,9 @@ class Algorithm:
     endpoints beyond the ranks. `restriction` is what a caller must know before choosing it, in a
     sentence; "" where any n, root and size work. `refuse(n, **parameters)` is the reason why this
     very n or parameter is impossible, and what to use instead; "" where there is none.
+    `always_priced`: the price is known even where no schedule can be written. `least_transfers(n)`
+    is a number of transfers that the schedule has at least, if that is more than what its
+    collective needs in any case.
     """
 
     generator: Callable[..., Iterator[Step]]
@@ -77,12 +153,21 @@ class Algorithm:
     num_switches: Callable[..., int] = _none
     restriction: str = ""
     refuse: Callable[..., str] = _never
+    always_priced: bool = False
+    least_transfers: Callable[[int], int] = _none
 
     @property
     def parameters(self) -> frozenset[str]:
         """Return the names of what the generator accepts beside `world_size`."""
         return frozenset(inspect.signature(self.generator).parameters) - {"world_size"}
 
+
+TWO_PORTS = "gains only where a rank has two ports"
+NVLS = (
+    "needs GPUs on an NVSwitch that adds and multicasts (Hopper or newer); here an ordinary "
+    "process plays it"
+)
+FOLDED = "any n; where it is no power of two, the ranks beyond one are folded, two steps more"
 
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     ("broadcast", "flat"): Algorithm(flat_broadcast),
@@ -92,14 +177,111 @@ ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     ("reduce", "flat"): Algorithm(flat_reduce),
     ("reduce", "chain"): Algorithm(chain_reduce),
     ("reduce", "binomial"): Algorithm(binomial_reduce),
+    ("scatter", "flat"): Algorithm(flat_scatter, _one_per_rank),
     ("scatter", "binomial"): Algorithm(binomial_scatter, _one_per_rank),
+    ("gather", "flat"): Algorithm(flat_gather, _one_per_rank),
+    ("gather", "binomial"): Algorithm(binomial_gather, _one_per_rank),
     ("all_gather", "ring"): Algorithm(ring_all_gather, _one_per_rank),
+    ("all_gather", "bidirectional_ring"): Algorithm(
+        bidirectional_ring_all_gather, _one_per_rank, restriction=TWO_PORTS
+    ),
+    ("all_gather", "neighbor_exchange"): Algorithm(
+        neighbor_exchange_all_gather,
+        _one_per_rank,
+        restriction="needs an even number of ranks",
+        refuse=needs_an_even_number,
+    ),
+    ("all_gather", "recursive_doubling"): Algorithm(
+        recursive_doubling_all_gather,
+        _one_per_rank,
+        restriction="needs a power of two",
+        refuse=needs_a_power_of_two,
+    ),
+    ("all_gather", "bruck"): Algorithm(bruck_all_gather, _one_per_rank),
+    ("all_gather", "direct"): Algorithm(direct_all_gather, _one_per_rank),
+    ("all_gather", "pat"): Algorithm(pat_all_gather, _one_per_rank),
+    ("all_gather", "nvls"): Algorithm(
+        nvls_all_gather,
+        one_chunk_per_head,
+        num_switches=_one_above,
+        restriction=NVLS,
+        refuse=uneven_heads,
+    ),
     ("reduce_scatter", "ring"): Algorithm(ring_reduce_scatter, _one_per_rank),
+    ("reduce_scatter", "bidirectional_ring"): Algorithm(
+        bidirectional_ring_reduce_scatter, _one_per_rank, restriction=TWO_PORTS
+    ),
+    ("reduce_scatter", "recursive_halving"): Algorithm(
+        recursive_halving_reduce_scatter, _one_per_rank, restriction=FOLDED
+    ),
+    ("reduce_scatter", "direct"): Algorithm(direct_reduce_scatter, _one_per_rank),
+    ("reduce_scatter", "pat"): Algorithm(pat_reduce_scatter, _one_per_rank),
+    ("reduce_scatter", "nvls"): Algorithm(
+        nvls_reduce_scatter,
+        one_chunk_per_head,
+        num_switches=_one_above,
+        restriction=NVLS,
+        refuse=uneven_heads,
+    ),
+    ("all_reduce", "flat"): Algorithm(flat_all_reduce),
+    ("all_reduce", "unchunked_ring"): Algorithm(
+        unchunked_ring_all_reduce,
+        restriction="a schedule for two ranks at most; its price is known for any number",
+        refuse=needs_two_buffers,
+        always_priced=True,
+    ),
     ("all_reduce", "ring"): Algorithm(ring_all_reduce, _one_per_rank),
+    ("all_reduce", "bidirectional_ring"): Algorithm(
+        bidirectional_ring_all_reduce, _one_per_rank, restriction=TWO_PORTS
+    ),
+    ("all_reduce", "binomial"): Algorithm(binomial_all_reduce),
+    ("all_reduce", "recursive_doubling"): Algorithm(
+        recursive_doubling_all_reduce, restriction=FOLDED
+    ),
+    ("all_reduce", "rabenseifner"): Algorithm(
+        rabenseifner_all_reduce, power_of_two, restriction=FOLDED
+    ),
+    ("all_reduce", "direct"): Algorithm(direct_all_reduce, _one_per_rank),
+    ("all_reduce", "one_shot"): Algorithm(
+        one_shot_all_reduce,
+        restriction="ranks add in different orders, so floats may differ in their last bits",
+        least_transfers=_one_between_any_two,
+    ),
+    ("all_reduce", "double_binary_tree"): Algorithm(
+        double_binary_tree_all_reduce,
+        _one_per_tree,
+        restriction="needs an even number of chunks, half of them for each tree",
+        refuse=uneven_halves,
+    ),
+    ("all_reduce", "hierarchical"): Algorithm(
+        hierarchical_all_reduce,
+        all_reduce_chunks,
+        restriction="any inner and outer algorithm without switches; 8 ranks a node if not told",
+        refuse=refuse_all_reduce,
+    ),
     ("all_reduce", "sharp"): Algorithm(
         sharp_all_reduce,
+        num_switches=num_sharp_switches,
+        restriction=(
+            "needs switches that add, as InfiniBand's with SHARP; here ordinary processes play them"
+        ),
+        refuse=wrong_radix,
+    ),
+    ("all_reduce", "nvls"): Algorithm(
+        nvls_all_reduce,
+        one_chunk_per_head,
         num_switches=_one_above,
-        restriction="needs a switch that adds; here an ordinary process plays it",
+        restriction=NVLS,
+        refuse=uneven_heads,
+    ),
+    ("all_to_all", "direct"): Algorithm(direct_all_to_all, _one_per_pair),
+    ("all_to_all", "pairwise"): Algorithm(pairwise_all_to_all, _one_per_pair),
+    ("all_to_all", "bruck"): Algorithm(bruck_all_to_all, _one_per_pair),
+    ("all_to_all", "hierarchical"): Algorithm(
+        hierarchical_all_to_all,
+        _one_per_pair,
+        restriction="needs nodes of equal size; 8 ranks a node if not told",
+        refuse=refuse_all_to_all,
     ),
 }
 
@@ -114,9 +296,10 @@ USUAL = {
     "all_to_all": "pairwise",
 }
 
-# A schedule that is written out lives in memory, about 100 bytes a transfer. `allranks.price` needs
-# no schedule and answers for any number of ranks.
-MAX_TRANSFERS = 1 << 22
+# A schedule that is written out lives in memory: 17 bytes a transfer as columns, about 100 as
+# tuples where there are few. `allranks.price` and `allranks.prove` need none and answer for any n.
+MAX_TRANSFERS = 1 << 24
+_MANY_TRANSFERS = 1 << 14
 
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
@@ -127,8 +310,8 @@ def algorithms(collective: str) -> dict[str, str]:
     Raises:
         ValueError: no algorithm of such a collective; the message suggests the nearest name.
 
-    >>> list(algorithms("all_reduce"))
-    ['ring', 'sharp']
+    >>> list(algorithms("scatter"))
+    ['flat', 'binomial']
     """
     named = {
         name: entry.restriction for (of, name), entry in ALGORITHMS.items() if of == collective
@@ -192,7 +375,7 @@ Transfer(src=1, dst=3, chunk=0, op=<Op.COPY: 'copy'>))
         algorithm=algorithm,
         world_size=world_size,
         num_chunks=plan.num_chunks,
-        steps=_written_out(plan, world_size),
+        steps=_written_out(plan, collective, world_size),
         root=plan.parameters.get("root"),
         num_switches=plan.num_switches,
     )
@@ -207,10 +390,18 @@ class Plan(NamedTuple):
     num_switches: int
 
 
-def plan_of(collective: str, algorithm: str, world_size: int, asked: Mapping[str, Any]) -> Plan:
+def plan_of(
+    collective: str,
+    algorithm: str,
+    world_size: int,
+    asked: Mapping[str, Any],
+    *,
+    priced: bool = False,
+) -> Plan:
     """Return the algorithm with its parameters checked and its numbers of chunks and switches.
 
-    `asked` holds values for names of PARAMETERS; None means that nobody asked.
+    `asked` holds values for names of PARAMETERS; None means that nobody asked. A plan that is only
+    `priced` may be one that no schedule can follow.
 
     Raises:
         ValueError: as `build`, but for the length of the schedule.
@@ -232,7 +423,8 @@ def plan_of(collective: str, algorithm: str, world_size: int, asked: Mapping[str
         if key not in entry.parameters:
             message = f"{key} is {value!r}; {name} has no such parameter, leave it out"
             raise ValueError(message)
-    if reason := entry.refuse(world_size, **parameters):
+    reason = entry.refuse(world_size, **parameters)
+    if reason and not (priced and entry.always_priced):
         raise ValueError(reason)
     usual = entry.default_chunks(world_size, **parameters)
     if "num_chunks" in entry.parameters:
@@ -252,21 +444,33 @@ def _check_root(collective: str, world_size: int, parameters: dict[str, Any]) ->
         raise ValueError(message)
 
 
-def _written_out(plan: Plan, world_size: int) -> tuple[tuple[Transfer, ...], ...]:
-    """Return all steps, or refuse before they fill the memory."""
+def _least_transfers(plan: Plan, collective: str, world_size: int) -> int:
+    """Return a number of transfers below which nobody does this; for all_to_all and direct, n^2."""
+    others = world_size - 1
+    own_block_stays = collective in ("scatter", "gather", "all_to_all")
+    needed = plan.num_chunks * others // (world_size if own_block_stays else 1)
+    return max(needed, plan.entry.least_transfers(world_size))
+
+
+def _written_out(plan: Plan, collective: str, world_size: int) -> Steps:
+    """Return all steps, as columns where they are many, or refuse before they fill the memory."""
     message = (
         f"a schedule of more than {MAX_TRANSFERS:,} transfers is too long to write out; "
         "allranks.price and allranks.prove answer without one"
     )
-    if world_size > 1 and max(world_size, plan.num_chunks) > MAX_TRANSFERS:
+    if _least_transfers(plan, collective, world_size) > MAX_TRANSFERS:
         raise ValueError(message)
+    generator = plan.entry.generator(world_size, **plan.parameters)
     steps: list[tuple[Transfer, ...]] = []
     transfers = 0
-    for step in plan.entry.generator(world_size, **plan.parameters):
-        transfers += len(step)
-        if transfers > MAX_TRANSFERS:
-            raise ValueError(message)
+    for step in generator:
         steps.append(tuple(step))
+        transfers += len(step)
+        if transfers > _MANY_TRANSFERS:
+            try:
+                return Columns.collect(itertools.chain(steps, generator), limit=MAX_TRANSFERS)
+            except ValueError:
+                raise ValueError(message) from None
     return tuple(steps)
 
 

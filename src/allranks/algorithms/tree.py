@@ -68,6 +68,27 @@ def binomial_scatter(world_size: int, root: int = 0) -> Iterator[Step]:
         ]
 
 
+def binomial_gather(world_size: int, root: int = 0) -> Iterator[Step]:
+    """Play the binomial scatter backwards: ceil(log2 n) steps, (n - 1)/n S into the root.
+
+    Rank v holds the blocks of v .. v + d - 1 before the step of distance d (as far as they exist);
+    if v is an odd multiple of d, it sends them to v - d. Source: pmodels/mpich
+    src/mpi/coll/gather/gather_intra_binomial.c.
+    """
+    for step in reversed(list(binomial_scatter(world_size, root))):
+        yield [Transfer(src=t.dst, dst=t.src, chunk=t.chunk, op=Op.COPY) for t in step]
+
+
+def binomial_all_reduce(world_size: int) -> Iterator[Step]:
+    """Reduce to rank 0 up a tree, then broadcast down it: 2 ceil(log2 n) steps of S.
+
+    Rank 0 takes in and sends ceil(log2 n) S. Everybody gets the one sum that rank 0 has made, so
+    all ranks have the same bits.
+    """
+    yield from binomial_reduce(world_size)
+    yield from binomial_broadcast(world_size)
+
+
 def scatter_all_gather_broadcast(world_size: int, root: int = 0) -> Iterator[Step]:
     """Scatter the blocks, then pass them round: ceil(log2 n) + n - 1 steps, about 2S per port.
 
