@@ -1,0 +1,126 @@
+"""The price of an algorithm from its form: no chunk is written out, so any n is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from allranks.algorithms import NodeSize, Plan, algorithms, plan_of
+from allranks.collectives import contract
+from allranks.cost.checks import check_topology
+from allranks.cost.forms import FORMS, Run, Shift, Stream
+from allranks.cost.load import Messages
+from allranks.cost.model import Cost
+from allranks.cost.shifts import add_shift
+from allranks.cost.sizes import Array, equal_chunks
+from allranks.cost.streams import add_stream
+from allranks.cost.tally import Tally
+from allranks.cost.walk import BLOCK, placed
+from allranks.errors import unknown_name
+from allranks.topology import Topology
+
+
+def price(  # noqa: PLR0913 - the parameters of every algorithm
+    collective: str,
+    algorithm: str,
+    *,
+    world_size: int,
+    nbytes: float,
+    topology: Topology,
+    root: int | None = None,
+    num_chunks: int | None = None,
+    node_size: NodeSize | None = None,
+    inner: str | None = None,
+    outer: str | None = None,
+    radix: int | None = None,
+) -> Cost:
+    """Return the lock-step cost of an algorithm from its form, for any n at once.
+
+    The same numbers as `cost` of the schedule: steps, messages and bytes exactly, seconds up to
+    rounding. The parameters are those of `allranks.schedule`.
+
+    Raises:
+        ValueError: what `allranks.schedule` refuses, an algorithm without a form here, a negative
+            size, a topology for fewer ranks or without the algorithm's switches, or one in which
+            ranks differ so much that every message of a huge schedule would have to be listed.
+
+    >>> bench = Topology.preset("bench", 131_072)
+    >>> price("all_reduce", "ring", world_size=131_072, nbytes=2**30, topology=bench).steps
+    262142
+    """
+    asked = {
+        "root": root,
+        "num_chunks": num_chunks,
+        "node_size": node_size,
+        "inner": inner,
+        "outer": outer,
+        "radix": radix,
+    }
+    promise = contract(collective)
+    plan = plan_of(collective, algorithm, world_size, asked, priced=True)
+    if (collective, algorithm) not in FORMS:
+        known = [name for of, name in FORMS if of == collective and name in algorithms(collective)]
+        raise ValueError(unknown_name(f"priced algorithm of {collective}", algorithm, known))
+    promise.size(world_size, plan.num_chunks, plan.parameters.get("root"))
+    check_topology(topology, world_size)
+    sizes = equal_chunks(nbytes, world_size, plan.num_chunks, promise.pieces(world_size))
+    ends = _switch_messages(collective, algorithm, plan, world_size, topology)
+    tally = Tally(placed(topology, world_size, plan.num_switches, sizes, *ends))
+    if world_size > 1:
+        for run in _runs(collective, algorithm, plan, world_size):
+            _add(tally, run, silent=sizes.unit == 0)
+    return tally.cost(collective, nbytes)
+
+
+def _runs(collective: str, algorithm: str, plan: Plan, n: int) -> Iterator[Run]:
+    parameters = {name: value for name, value in plan.parameters.items() if name != "num_chunks"}
+    yield from FORMS[collective, algorithm].phases(n, plan.num_chunks, **parameters)
+
+
+def _switch_messages(
+    collective: str, algorithm: str, plan: Plan, n: int, topology: Topology
+) -> tuple[Array, Array]:
+    """Return the ends of messages from and to switches, if the network must place these."""
+    found: list[tuple[Array, Array]] = [(np.empty(0, dtype=np.int64),) * 2]
+    if plan.num_switches and topology.network is not None and n > 1:
+        for run in _runs(collective, algorithm, plan, n):
+            if not isinstance(run, Shift):
+                which = (run.src >= n) | (run.dst >= n)
+                found.append((run.src[which], run.dst[which]))
+    src, dst = (np.concatenate(column) for column in zip(*found, strict=True))
+    return src, dst
+
+
+def _add(tally: Tally, run: Run, *, silent: bool) -> None:
+    """Add a run to the sums; `silent` means that its messages have no bytes and are not sent."""
+    if silent:
+        tally.steps += _steps(run)
+    elif isinstance(run, Shift):
+        add_shift(tally, run)
+    elif isinstance(run, Stream):
+        add_stream(tally, run)
+    else:
+        for first, last, steps in _parts(run.step):
+            step, src, dst, chunks, reduced = (column[first:last] for column in run[1:])
+            messages = Messages(step - step[0], src, dst, chunks, reduced)
+            tally.add(messages, steps=steps, repeat=run.repeat)
+
+
+def _steps(run: Run) -> int:
+    if isinstance(run, Stream):
+        return int((run.start + run.every * (run.times - 1)).max()) + 1
+    return run.repeat * (int(run.step[-1]) + 1)
+
+
+def _parts(step: Array) -> Iterator[tuple[int, int, int]]:
+    """Yield (first row, last row, steps) of whole steps, about BLOCK rows at a time."""
+    first, rows = 0, step.size
+    while first < rows:
+        last = rows
+        if rows - first > BLOCK:
+            last = int(np.searchsorted(step, step[first + BLOCK], side="left"))
+            if last <= first:
+                last = int(np.searchsorted(step, step[first], side="right"))
+        yield first, last, int(step[last - 1] - step[first]) + 1
+        first = last
