@@ -106,12 +106,14 @@ def schedules(draw):
         collective = draw(st.sampled_from(["scatter", "gather", "all_gather", "all_to_all"]))
         rooted = root if collective in ROOTED else None
         return direct(collective, n, root=rooted, per_block=draw(st.integers(1, 3)))
-    (collective, algorithm), entry = draw(st.sampled_from(sorted(ALGORITHMS.items())))
+    possible = sorted(key for key, entry in ALGORITHMS.items() if not entry.refuse(n))
+    collective, algorithm = draw(st.sampled_from(possible))
+    entry = ALGORITHMS[collective, algorithm]
     options = {}
     if "root" in entry.parameters:
         options["root"] = root
     if "num_chunks" in entry.parameters:
-        options["num_chunks"] = draw(st.integers(1, 5))
+        options["num_chunks"] = entry.default_chunks(n) * draw(st.integers(1, 5))
     return build(collective, algorithm, world_size=n, **options)
 
 

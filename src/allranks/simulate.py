@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from allranks.collectives import Contract, Size, contract
+from allranks.collectives import Contract, Size, contract, split_lengths
 from allranks.errors import Mismatch, unknown_name
 from allranks.schedule import Op, Schedule, Step, Transfer
 from allranks.verify import verify
@@ -241,13 +241,13 @@ def layout_of(
     rows: tuple[int, ...] = ()
     if _has_blocks(promise):
         exchanges = promise.name == "all_to_all"
-        rows = _split(shape[0] // n if exchanges else shape[0], n)
+        rows = split_lengths(shape[0] // n if exchanges else shape[0], n)
         width = math.prod(shape[1:])
         blocks = rows * n if exchanges else rows
         per_block = schedule.num_chunks // len(blocks)
-        counts = [count for block in blocks for count in _split(block * width, per_block)]
+        counts = [count for block in blocks for count in split_lengths(block * width, per_block)]
     else:
-        counts = list(_split(math.prod(shape), schedule.num_chunks))
+        counts = list(split_lengths(math.prod(shape), schedule.num_chunks))
     return Layout(
         schedule=schedule,
         reduce_op=operation,
@@ -361,8 +361,8 @@ def example_inputs(
     n, count = schedule.world_size, nbytes // kind.itemsize
     promise = contract(schedule.collective)
     size = promise.size(n, schedule.num_chunks, schedule.root)
-    counts = _split(count, n) if _joins(promise) else (count,) * n
-    period = max(2, _largest_exact(kind) // n + 1)
+    counts = split_lengths(count, n) if _joins(promise) else (count,) * n
+    period = max(2, min(_largest_exact(kind), 2**62) // n + 1)
     return [
         ((100 * (rank + 1) + np.arange(counts[rank])) % period).astype(kind)
         if _takes_input(promise, rank, size)
@@ -413,12 +413,6 @@ def _overflowed(plan: Layout, own: Array, value: Array, result: Array) -> bool:
         return False
     finite = np.isfinite(result)
     return not finite.all() and bool((~finite & np.isfinite(own) & np.isfinite(value)).any())
-
-
-def _split(count: int, parts: int) -> tuple[int, ...]:
-    """Return the lengths that numpy.array_split gives."""
-    least, longer = divmod(count, parts)
-    return tuple(least + (part < longer) for part in range(parts))
 
 
 def _some(parts: Iterable[int] | None) -> bool:
@@ -562,7 +556,7 @@ def _whole_shape(
 
 
 def _check_pieces(promise: Contract, rows: list[int]) -> None:
-    due = _split(sum(rows), len(rows))
+    due = split_lengths(sum(rows), len(rows))
     for rank, (here, wanted) in enumerate(zip(rows, due, strict=True)):
         if here != wanted:
             message = (

@@ -100,7 +100,8 @@ def outputs_of(made: Bench, endpoint: int) -> Array | None:
 @pytest.mark.parametrize(("collective", "algorithm"), ALGORITHMS)
 def test_every_algorithm_equals_simulate_bit_for_bit(collective: str, algorithm: str) -> None:
     rng = random.Random(f"{collective} {algorithm}")
-    for n in (1, 2, 3, 5, 8):
+    possible = [n for n in (1, 2, 3, 5, 8) if not ALGORITHMS[collective, algorithm].refuse(n)]
+    for n in possible:
         schedule = build(collective, algorithm, world_size=n)
         dtype = rng.choice(["float32", "int16", "float16"])
         for rows in (0, 1, n + 1, 37):

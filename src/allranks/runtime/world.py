@@ -8,9 +8,9 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from allranks.algorithms import ALGORITHMS, build, usual_algorithm
+from allranks.algorithms import Parameters, build, usual_algorithm
 from allranks.cost import busbw
 from allranks.errors import TransportUnavailable, unknown_name
 from allranks.runtime.cluster import load_ray
@@ -279,7 +279,7 @@ class World:
 
     # -- the collectives by name ---------------------------------------------------------------
 
-    def _named(  # noqa: PLR0913 - the union of what the collectives take
+    def _named(
         self,
         collective: str,
         inputs: Inputs,
@@ -287,22 +287,15 @@ class World:
         *,
         reduce_op: str | ReduceOp = "sum",
         root: int | None = None,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
-        if not any(of == collective for of, _ in ALGORITHMS):
-            existing = ", ".join(sorted({of for of, _ in ALGORITHMS}))
-            message = (
-                f"{collective}: no algorithm of it yet; there are algorithms of {existing}. "
-                "Write a schedule of your own and give it to run"
-            )
-            raise ValueError(message)
         chosen = algorithm or usual_algorithm(collective)
         schedule = build(
             collective,
             chosen,
             world_size=self.world_size,
             root=root,
-            num_chunks=num_chunks,
+            **parameters,
         )
         return self.run(schedule, inputs, reduce_op)
 
@@ -312,10 +305,10 @@ class World:
         algorithm: str | None = None,
         *,
         root: int = 0,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give every rank the root's array; the inputs of the others are None. Raises as `run`."""
-        return self._named("broadcast", inputs, algorithm, root=root, num_chunks=num_chunks)
+        return self._named("broadcast", inputs, algorithm, root=root, **parameters)
 
     def reduce(
         self,
@@ -324,7 +317,7 @@ class World:
         reduce_op: str | ReduceOp = "sum",
         *,
         root: int = 0,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give the root the reduction of all ranks' arrays, the others None. Raises as `run`."""
         return self._named(
@@ -333,7 +326,7 @@ class World:
             algorithm,
             reduce_op=reduce_op,
             root=root,
-            num_chunks=num_chunks,
+            **parameters,
         )
 
     def scatter(
@@ -342,10 +335,10 @@ class World:
         algorithm: str | None = None,
         *,
         root: int = 0,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give rank r piece r of the root's array, cut along axis 0. Raises as `run`."""
-        return self._named("scatter", inputs, algorithm, root=root, num_chunks=num_chunks)
+        return self._named("scatter", inputs, algorithm, root=root, **parameters)
 
     def gather(
         self,
@@ -353,28 +346,26 @@ class World:
         algorithm: str | None = None,
         *,
         root: int = 0,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give the root all ranks' arrays, joined on axis 0, the others None. Raises as `run`."""
-        return self._named("gather", inputs, algorithm, root=root, num_chunks=num_chunks)
+        return self._named("gather", inputs, algorithm, root=root, **parameters)
 
     def all_gather(
         self,
         inputs: Inputs,
         algorithm: str | None = None,
-        *,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give every rank all ranks' arrays, joined along axis 0. Raises as `run`."""
-        return self._named("all_gather", inputs, algorithm, num_chunks=num_chunks)
+        return self._named("all_gather", inputs, algorithm, **parameters)
 
     def reduce_scatter(
         self,
         inputs: Inputs,
         algorithm: str | None = None,
         reduce_op: str | ReduceOp = "sum",
-        *,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give rank r piece r (axis 0) of the reduction of all ranks' arrays. Raises as `run`."""
         return self._named(
@@ -382,7 +373,7 @@ class World:
             inputs,
             algorithm,
             reduce_op=reduce_op,
-            num_chunks=num_chunks,
+            **parameters,
         )
 
     def all_reduce(
@@ -390,23 +381,19 @@ class World:
         inputs: Inputs,
         algorithm: str | None = None,
         reduce_op: str | ReduceOp = "sum",
-        *,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give every rank the reduction of all ranks' arrays. Raises as `run`."""
-        return self._named(
-            "all_reduce", inputs, algorithm, reduce_op=reduce_op, num_chunks=num_chunks
-        )
+        return self._named("all_reduce", inputs, algorithm, reduce_op=reduce_op, **parameters)
 
     def all_to_all(
         self,
         inputs: Inputs,
         algorithm: str | None = None,
-        *,
-        num_chunks: int | None = None,
+        **parameters: Unpack[Parameters],
     ) -> Result:
         """Give rank q piece q (axis 0) of every rank's array, in rank order. Raises as `run`."""
-        return self._named("all_to_all", inputs, algorithm, num_chunks=num_chunks)
+        return self._named("all_to_all", inputs, algorithm, **parameters)
 
     # -- explaining ----------------------------------------------------------------------------
 
