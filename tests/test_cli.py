@@ -167,6 +167,29 @@ def test_price_as_json_has_the_fields_of_the_api_in_base_units(allranks):
     assert row["lower_bound_seconds"] <= row["seconds"]
 
 
+def test_price_marks_the_winner_for_each_size_of_a_span(allranks):
+    arguments = ["price", "broadcast", "-n", 6, "--size", "3kB..48MB", "--preset", "bench"]
+    status, out, _ = allranks(*arguments)
+    assert status == FINE
+    head, *lines = out.splitlines()[1:-1]
+    assert head.split()[:3] == ["algorithm", "3", "kB"]
+    assert len(head.split()) == 1 + 2 * 7  # 3 kB times 4, up to 12.288 MB
+    winners = {line.split()[0]: line.count("*") for line in lines}
+    assert sum(winners.values()) == 7
+    assert winners["binomial"] == 4  # 3, 12, 48, 192 kB; scatter_all_gather from 375 kB
+    assert winners["chain"] == 2  # from 2.25 MB
+
+
+def test_price_takes_several_sizes_and_refuses_a_span_that_goes_down(allranks):
+    arguments = ["price", "broadcast", "-n", 6, "--preset", "bench", "--json"]
+    _, out, _ = allranks(*arguments, "--size", "1MB", "--size", "2MB", "--algorithm", "flat")
+    assert [row["nbytes"] for row in json.loads(out)] == [1_000_000, 2_000_000]
+    for span in ("2MB..1MB", "0..1MB"):
+        status, out, err = allranks(*arguments, "--size", span)
+        assert (status, out) == (USAGE, "")
+        assert "a size above 0 up" in err
+
+
 def test_price_understands_a_decimal_comma(allranks):
     arguments = ["price", "all_reduce", "--algorithm", "ring", "-n", 2, "--size", "1,5MB"]
     _, out, _ = allranks(*arguments, "--preset", "bench", "--json")
@@ -176,7 +199,7 @@ def test_price_understands_a_decimal_comma(allranks):
 def test_busbw_is_what_nccl_tests_prints(allranks):
     arguments = ["busbw", "all_reduce", "-n", 2, "--size", "1310720", "--time", "1.048576s"]
     _, out, _ = allranks(*arguments, "--json")
-    assert json.loads(out) == {"algbw": 1.25e6, "busbw": 1.25e6}
+    assert json.loads(out) == {"algbw": 1.25e6, "busbw": 1.25e6, "note": ""}
 
 
 @pytest.mark.parametrize("arguments", [["-n", 4, "--time", "0s"], ["-n", 1, "--time", "0us"]])
@@ -252,6 +275,8 @@ def test_help_lists_every_command(allranks):
 def test_hints_tell_more_with_each_number_and_end(allranks):
     told = [allranks("hint", "03_binomial_broadcast", "--number", k)[1] for k in (1, 2, 3)]
     assert len(set(told)) == 3
+    assert ["--number" in text for text in told] == [True, True, False]
+    assert "(more: allranks hint 03_binomial_broadcast --number 2)" in told[0]
     status, _, err = allranks("hint", "03_binomial_broadcast", "--number", 4)
     assert status == USAGE
     assert "1 to 3" in err

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import FrozenInstanceError, replace
 from importlib import resources
 
 import jsonschema
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,17 @@ from hypothesis import strategies as st
 from allranks.algorithms import ALGORITHMS, build
 from allranks.collectives import CONTRACTS
 from allranks.errors import ScheduleError
-from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, Transfer, TransferRecord
+from allranks.schedule import (
+    LONG,
+    MEASURED_CPU,
+    Columns,
+    Op,
+    Schedule,
+    Trace,
+    Transfer,
+    TransferRecord,
+    write_out,
+)
 
 COPY, REDUCE = Op.COPY, Op.REDUCE
 RING = build("all_reduce", "ring", world_size=4)
@@ -114,6 +126,165 @@ def test_the_table_has_64_bit_columns():
     assert all(len(column) == 0 for column in replace(RING, steps=()).table().values())
     huge = Schedule("all_reduce", "x", 10, 10**10, ((Transfer(0, 1, 10**10 - 1, COPY),),))
     assert huge.table()["chunk"].tolist() == [10**10 - 1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (5, "steps is 5; it must be a list of steps, each a list of transfers"),
+        (None, "steps is None; it must be a list of steps"),
+        ("abc", "steps is 'abc'; it must be a list of steps"),
+        ({}, "steps is {}; it must be a list of steps"),
+        ([[], 5], "step 1 is 5; it must be a list of transfers"),
+        (["ab"], "step 0 is 'ab'; it must be a list of transfers"),
+        ([Transfer(0, 1, 0, COPY)], "step 0 is Transfer"),
+    ],
+)
+def test_steps_that_are_no_steps_are_refused(steps, words):
+    with pytest.raises(ScheduleError) as caught:
+        Schedule("all_reduce", "x", 2, 1, steps)
+    assert caught.value.kind == "format"
+    assert words in str(caught.value)
+
+
+def test_whole_numbers_of_numpy_become_numbers_of_python():
+    steps = [[Transfer(np.int64(0), np.uint8(1), np.int32(2), COPY)]]
+    schedule = Schedule("broadcast", "x", np.int64(2), np.int16(3), steps, root=np.int64(0))
+    assert schedule == Schedule("broadcast", "x", 2, 3, [[Transfer(0, 1, 2, COPY)]], root=0)
+    sizes = (schedule.world_size, schedule.num_chunks, schedule.root, *schedule.steps[0][0][:3])
+    assert {type(number) for number in sizes} == {int}
+    assert Schedule.from_json(schedule.to_json()) == schedule
+    assert Columns.collect(steps) == schedule.steps
+    with pytest.raises(ScheduleError, match=r"world_size is np\.float64"):
+        replace(schedule, world_size=np.float64(2))
+
+
+# --- Columns --------------------------------------------------------------------------------
+
+
+@given(schedules())
+@settings(deadline=None)
+def test_columns_are_the_same_steps(schedule):
+    columns = schedule.columns()
+    assert columns is schedule.columns()
+    other = replace(schedule, steps=columns)
+    assert other.columns() is columns
+    assert (columns, other) == (schedule.steps, schedule)
+    assert (schedule.steps, schedule) == (columns, other)
+    assert (hash(columns), hash(other)) == (hash(schedule.steps), hash(schedule))
+    assert list(columns) == list(schedule.steps)
+    assert list(other.transfers()) == list(schedule.transfers())
+    assert other.num_transfers == schedule.num_transfers
+    assert (other.to_json(), other.digest()) == (schedule.to_json(), schedule.digest())
+    assert other.to_dict() == schedule.to_dict()
+    assert other.to_text() == schedule.to_text()
+    assert pickle.loads(pickle.dumps(other)) == schedule
+    for number in range(-len(columns), len(columns)):
+        assert columns[number] == schedule.steps[number]
+    for part in (slice(1, None), slice(None, -1), slice(None, None, -2), slice(3, 1), slice(0, 0)):
+        assert columns[part] == schedule.steps[part]
+    with pytest.raises(IndexError):
+        columns[len(columns)]
+
+
+def test_columns_that_differ_are_unequal():
+    columns = RING.columns()
+    for name in ("src", "dst", "chunk"):
+        column = getattr(columns, name).copy()
+        column[3] += 1
+        assert replace(columns, **{name: column}) != columns
+    assert replace(columns, reduce=~columns.reduce) != columns
+    assert columns[:-1] != columns
+    assert columns != RING.steps[:-1]
+    assert columns != 3
+
+
+def test_numbers_in_columns_are_numbers_of_python():
+    (step,) = Columns.collect([[Transfer(0, 1, 2, REDUCE)]])
+    assert {type(value) for value in step[0][:3]} == {int}
+    assert step[0].op is REDUCE
+
+
+def test_columns_are_frozen_and_small():
+    columns = RING.columns()
+    with pytest.raises(ValueError, match="read-only"):
+        columns.src[0] = 9
+    with pytest.raises(FrozenInstanceError):
+        columns.src = columns.dst
+    kinds = [column.dtype.name for column in (columns.bounds, *columns.columns)]
+    assert kinds == ["int64", "int32", "int32", "int64", "bool"]
+    assert repr(columns) == "Columns(6 steps, 24 transfers)"
+    assert "_columns" not in RING.__getstate__()
+
+
+def test_columns_know_the_steps_of_rows_and_their_head():
+    columns = Columns.collect([RING.steps[0], [], RING.steps[1]])
+    assert columns.steps_of(np.array([0, 3, 4, 7])).tolist() == [0, 0, 2, 2]
+    assert columns.head(5) == (RING.steps[0], (), RING.steps[1][:1])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"src": [0]}, "must be equally long"),
+        ({"bounds": [0, 1]}, "must rise from 0 to that length"),
+        ({"bounds": [0, 9, 2, 2]}, "must rise from 0"),
+        ({"bounds": []}, "must rise from 0"),
+        ({"dst": [0, 2**31]}, "dst must be a row of numbers that fit int32"),
+        ({"chunk": [0.5, 1]}, "chunk must be a row of numbers that fit int64"),
+        ({"reduce": [0, 2]}, "reduce must be a row of numbers that fit bool"),
+        ({"src": [[0, 1]]}, "src must be a row"),
+    ],
+)
+def test_columns_that_do_not_fit_together_are_refused(change, words):
+    right = {"bounds": [0, 2], "src": [0, 1], "dst": [1, 0], "chunk": [0, 0], "reduce": [0, 1]}
+    assert Columns(**right).num_transfers == 2
+    with pytest.raises(ScheduleError) as caught:
+        Columns(**{**right, **change})
+    assert caught.value.kind == "format"
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([[], [7]], "step 1, transfer 0 is 7; it must be Transfer("),
+        ([[(0, 1, 0, COPY)]], "step 0, transfer 0 is (0, 1, 0, "),
+        ([[Transfer(0, 1.0, 0, COPY)]], "step 0, transfer 0: dst is 1.0; ranks and chunks are"),
+        ([[Transfer(0, dst=True, chunk=0, op=COPY)]], "dst is True"),
+        ([[Transfer(0, 1, 0, "copy")]], "step 0, transfer 0 is Transfer"),
+        ([[], [Transfer(0, 2**31, 0, COPY)]], "step 1, transfer 0: dst is 2147483648"),
+        ([[Transfer(0, 1, -(2**63) - 1, COPY)]], "chunk is -9223372036854775809"),
+    ],
+)
+def test_what_is_no_transfer_makes_no_column(steps, words):
+    with pytest.raises(ScheduleError) as caught:
+        Schedule("all_reduce", "x", 2, 1, steps).columns()
+    assert (caught.value.kind, caught.value.step) == ("format", len(steps) - 1)
+    assert words in str(caught.value)
+
+
+def test_long_schedules_are_written_out_as_columns():
+    step = [Transfer(0, 1, 0, COPY)] * 100
+    short = write_out(step for _ in range(10))
+    assert short == (tuple(step),) * 10
+    long = write_out(iter([step] * (LONG // 100 + 1)))
+    assert isinstance(long, Columns)
+    assert (len(long), long.num_transfers) == (LONG // 100 + 1, LONG + 100 - LONG % 100)
+    assert set(long) == {tuple(step)}
+    again = Schedule.from_json(Schedule("all_reduce", "x", 2, 1, long).to_json())
+    assert isinstance(again.steps, Columns)
+    assert again.steps == long
+
+
+def test_what_is_too_long_is_refused_before_it_fills_the_memory():
+    def endless():
+        while True:
+            yield [Transfer(0, 1, 0, COPY)] * 1000
+
+    for collect in (write_out, Columns.collect):
+        with pytest.raises(ValueError, match="more than 50,000 transfers is too long to write out"):
+            collect(endless(), limit=50_000)
 
 
 # --- JSON -----------------------------------------------------------------------------------

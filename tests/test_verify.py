@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from allranks.algorithms import ALGORITHMS, build
@@ -505,6 +505,13 @@ def test_a_schedule_whose_numbers_do_not_fit_is_refused_before_it_is_played(sche
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("call", [verify, final_state, lambda s: next(states(s))])
+@pytest.mark.parametrize("nothing", [None, 3, "ring", [[]], {"steps": []}])
+def test_what_is_no_schedule_is_refused_in_one_sentence(nothing, call):
+    with pytest.raises(TypeError, match=r"is no Schedule; allranks.schedule makes one"):
+        call(nothing)
+
+
 def test_the_fault_that_entered_first_is_reported():
     schedule = build("all_reduce", "ring", world_size=5)
     steps = [list(step) for step in schedule.steps]
@@ -561,10 +568,21 @@ def planted(schedule, step, index, fault):
 FAULTS = ("drop", "op", "twice", "chunk", "src", "dst")
 
 
+def smallest(collective, algorithm):
+    """Return an algorithm on three ranks, or on two or four where three are not possible."""
+    parameters = {"node_size": 2} if algorithm == "hierarchical" else {}
+    for n in (3, 4, 2):
+        try:
+            return build(collective, algorithm, world_size=n, **parameters)
+        except ValueError:
+            continue
+    pytest.fail(f"{algorithm} {collective} takes none of these numbers of ranks")
+
+
 def corpus():
-    """Yield every single fault in every algorithm on three ranks."""
+    """Yield every single fault in every algorithm on a few ranks."""
     for collective, algorithm in ALGORITHMS:
-        schedule = build(collective, algorithm, world_size=3)
+        schedule = smallest(collective, algorithm)
         for step, transfers in enumerate(schedule.steps):
             for index, fault in itertools.product(range(len(transfers)), FAULTS):
                 yield planted(schedule, step, index, fault)
@@ -614,12 +632,18 @@ def test_in_a_reduce_the_step_of_the_fault_is_named(algorithm, chunks, n, fault)
 
 def one_left_out(schedule):
     """Yield every step and its error for a transfer left out, if that breaks the promise."""
+    for step, transfer, changed in without_one(schedule):
+        yield step, transfer, refusal(changed)
+
+
+def without_one(schedule):
+    """Yield the schedule without one transfer, whose step is named, if that breaks the promise."""
     for step, transfers in enumerate(schedule.steps):
         for index, transfer in enumerate(transfers):
             changed = planted(schedule, step, index, "drop")
             assert proved(changed) == keeps_its_promise(changed)
             if not proved(changed):
-                yield step, transfer, refusal(changed)
+                yield step, transfer, changed
 
 
 @pytest.mark.parametrize("n", range(2, 7))
@@ -670,6 +694,18 @@ def test_whatever_is_left_out_of_a_scatter_is_missed_in_its_step(n):
                 assert (error.rank, error.peer) == (transfer.dst, transfer.src)
 
 
+@pytest.mark.parametrize(("collective", "algorithm"), sorted(ALGORITHMS))
+def test_who_is_blamed_for_silence_has_what_is_missing(collective, algorithm):
+    for _, _, changed in without_one(smallest(collective, algorithm)):
+        error = refusal(changed)
+        if error.kind == "missing" and error.src is None:
+            seen = list(states(changed))
+            ends_with = set(seen[-1][error.rank][error.chunk])
+            last = error.step == len(changed.steps) - 1
+            held = [state[error.peer][error.chunk] for state in seen[error.step :][: 1 + last]]
+            assert any(set(parts) - ends_with for parts in held), str(error)
+
+
 def test_a_block_that_is_not_sent_on_has_no_wrong_owner():
     schedule = build("scatter", "binomial", world_size=4, root=0)
     last = next(i for i, t in enumerate(schedule.steps[1]) if t.src == 2)
@@ -702,8 +738,15 @@ def schedules(draw):
     entry = ALGORITHMS[collective, algorithm]
     n = draw(st.integers(1, 6))
     root = draw(st.integers(0, n - 1)) if CONTRACTS[collective].rooted else None
-    chunks = draw(st.integers(1, 4)) if "num_chunks" in entry.parameters else None
-    schedule = build(collective, algorithm, world_size=n, root=root, num_chunks=chunks)
+    parameters = {}
+    if "num_chunks" in entry.parameters:
+        parameters["num_chunks"] = draw(st.integers(1, 8))
+    if "node_size" in entry.parameters:
+        parameters["node_size"] = draw(st.integers(1, n))
+    if root is not None:
+        parameters["root"] = root
+    assume(not entry.refuse(n, **parameters))
+    schedule = build(collective, algorithm, world_size=n, **parameters)
     for _ in range(draw(st.integers(0, 3))):
         busy = [number for number, step in enumerate(schedule.steps) if step]
         if not busy:
@@ -820,10 +863,10 @@ def _in_place(schedule, number, board):
 def _last_writer_wins(schedule, number, board):
     before = [list(row) for row in board]
     for t in schedule.steps[number]:
-        play._check_transfer(schedule, number, 0, t)  # noqa: SLF001 - a twin of its caller
+        play.check_transfer(schedule, number, 0, t)
         own, sent = board[t.dst][t.chunk], before[t.src][t.chunk]
         if not sent:
-            raise play._not_held(schedule, number, t)  # noqa: SLF001
+            raise play.not_held(schedule, number, t)
         board[t.dst][t.chunk] = sent if t.op is COPY else play.join(own, sent)
     return {}
 
@@ -839,7 +882,7 @@ MUTANTS = {
             lambda *a: [f for f in blame.find_faults(*a) if f.promised & ~play.once(f.parts)],
         )
     ],
-    "transfers are not checked": [(play, "_check_transfer", lambda *_: None)],
+    "transfers are not checked": [(play, "check_transfer", lambda *_: None)],
     "conflicts are not seen": [(play, "_writes", _last_writer_wins)],
 }
 

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from allranks import numerics
     from allranks.algorithms import algorithms
     from allranks.algorithms import build as schedule
     from allranks.collectives import Contract, contract
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from allranks.schedule import Op, Schedule, Step, Trace, Transfer
     from allranks.simulate import ReduceOp, simulate
     from allranks.topology import Topology
-    from allranks.verify import final_state, verify
+    from allranks.verify import Proof, final_state, prove, verify
     from allranks.view.widget import race, show
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "Mismatch",
     "Op",
     "PeerDied",
+    "Proof",
     "Rank",
     "RankFailed",
     "ReduceOp",
@@ -74,7 +76,9 @@ __all__ = [
     "cost",
     "final_state",
     "lower_bound",
+    "numerics",
     "price",
+    "prove",
     "race",
     "schedule",
     "show",
@@ -103,15 +107,18 @@ _HOMES = {
     "allranks.schedule": ("Op", "Schedule", "Step", "Trace", "Transfer"),
     "allranks.simulate": ("ReduceOp", "simulate"),
     "allranks.topology": ("Topology",),
-    "allranks.verify": ("final_state", "verify"),
+    "allranks.verify": ("Proof", "final_state", "prove", "verify"),
     "allranks.view.widget": ("race", "show"),
 }
 _HOME_OF = {name: (home, name) for home, names in _HOMES.items() for name in names}
 _HOME_OF["schedule"] = ("allranks.algorithms", "build")
+_ROOMS = ("numerics",)  # public as a whole
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - each name has its own type
     """Import a public name on first use."""
+    if name in _ROOMS:
+        return importlib.import_module(f"allranks.{name}")
     if name not in _HOME_OF:
         message = f"module 'allranks' has no attribute {name!r}"
         raise AttributeError(message)

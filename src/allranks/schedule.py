@@ -105,7 +105,7 @@ class Columns(Sequence[tuple[Transfer, ...]]):
 
         Raises:
             ScheduleError: something is no transfer (kind "format"); the message says where.
-            ValueError: more than `limit` transfers; raised before they fill the memory.
+            TooLongError: more than `limit` transfers; raised before they fill the memory.
         """
         return _collected(_limited(steps, limit))
 
@@ -436,12 +436,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+class TooLongError(ValueError):
+    """A schedule has more transfers than it may."""
+
+
 def write_out(steps: Iterable[Step], *, limit: int | None = None) -> Steps:
     """Return all steps of a generator: as tuples, or as Columns if they are more than LONG.
 
     Raises:
         ScheduleError: something in a long schedule is no transfer (kind "format").
-        ValueError: more than `limit` transfers; raised before they fill the memory.
+        TooLongError: more than `limit` transfers; raised before they fill the memory.
     """
     coming = _limited(steps, limit)
     written: list[tuple[Transfer, ...]] = []
@@ -484,7 +488,7 @@ def _limited(
         transfers += len(whole)
         if limit is not None and transfers > limit:
             message = f"a schedule of more than {limit:,} transfers is too long to write out"
-            raise ValueError(message)
+            raise TooLongError(message)
         yield whole
 
 

@@ -6,7 +6,6 @@ An algorithm knows ranks, chunks and steps. It knows no buffers, no links, no pr
 from __future__ import annotations
 
 import inspect
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
@@ -70,7 +69,7 @@ from allranks.algorithms.tree import (
     scatter_all_gather_broadcast,
 )
 from allranks.errors import unknown_name
-from allranks.schedule import Columns, Schedule, Step, Steps, Transfer
+from allranks.schedule import Schedule, Step, Steps, TooLongError, write_out
 
 __all__ = [
     "ALGORITHMS",
@@ -299,7 +298,6 @@ USUAL = {
 # A schedule that is written out lives in memory: 17 bytes a transfer as columns, about 100 as
 # tuples where there are few. `allranks.price` and `allranks.prove` need none and answer for any n.
 MAX_TRANSFERS = 1 << 24
-_MANY_TRANSFERS = 1 << 14
 
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
@@ -460,18 +458,11 @@ def _written_out(plan: Plan, collective: str, world_size: int) -> Steps:
     )
     if _least_transfers(plan, collective, world_size) > MAX_TRANSFERS:
         raise ValueError(message)
-    generator = plan.entry.generator(world_size, **plan.parameters)
-    steps: list[tuple[Transfer, ...]] = []
-    transfers = 0
-    for step in generator:
-        steps.append(tuple(step))
-        transfers += len(step)
-        if transfers > _MANY_TRANSFERS:
-            try:
-                return Columns.collect(itertools.chain(steps, generator), limit=MAX_TRANSFERS)
-            except ValueError:
-                raise ValueError(message) from None
-    return tuple(steps)
+    steps = plan.entry.generator(world_size, **plan.parameters)
+    try:
+        return write_out(steps, limit=MAX_TRANSFERS)
+    except TooLongError:
+        raise ValueError(message) from None
 
 
 def _check_whole(name: str, value: object, *, least: int, most: int | None = None) -> None:

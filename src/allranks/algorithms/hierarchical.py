@@ -62,7 +62,7 @@ def hierarchical_all_to_all(
     inner: str = "direct",
     outer: str = "direct",
 ) -> Iterator[Step]:
-    """Swap inside nodes by destination, then between nodes: two hops for every chunk, at most.
+    """Swap inside nodes by destination, then between nodes: two steps, if both swaps are direct.
 
     First every rank gives its node's rank l all that is meant for rank l of any node; then rank l
     swaps with the ranks l of the other nodes. A rank sends (g - 1)/g S inside and (N - 1)/N S to

@@ -63,7 +63,7 @@ def _blocks(rank: int, step: int, world_size: int) -> list[int]:
     """
     if step == 0:
         return [rank]
-    # pairs from here to the one that came in the step before: 0, then 1 back, 1 on, 2 back, ...
+    # what came in the step before is this many pairs away: none, 1 back, 1 on, 2 back, 2 on, ...
     away = (step // 2) * (-1) ** (step - 1)
     first = 2 * (rank // 2 + _side(rank) * away) % world_size
     return [first, first + 1]

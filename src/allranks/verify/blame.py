@@ -4,14 +4,19 @@ Transfers of different chunks never touch each other, so the one chunk is played
 remembering where each value came from. For a part that is there twice, the fault is the first sum
 of two values that both hold it; for a part that is missing, the COPY that replaced it, or the step
 in which it came to lie still.
+
+A transfer that was left out is nowhere in the schedule, and often several steps would do for it: in
+a binomial gather, a leaf may send in the first step as well as later. So no definition can always
+name the step of the author's mind. What is promised is this: before the step that is named, or at
+its end if it is the last one, the rank that is named as `peer` holds parts that `rank` ends without
+and may send them there.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from allranks.collectives import Contract, Size
 from allranks.errors import ScheduleError
@@ -28,6 +33,9 @@ from allranks.verify.play import (
     twice,
     where,
 )
+from allranks.verify.silences import Silences
+
+Moves: TypeAlias = dict[int, list[Transfer]]  # the transfers of one chunk by their step
 
 
 class _Fault(NamedTuple):
@@ -41,15 +49,27 @@ class _Fault(NamedTuple):
 
 def find_faults(schedule: Schedule, promise: Contract, size: Size, board: Board) -> list[_Fault]:
     """Return every promised chunk that does not hold each of its parts once."""
+    ranks = range(schedule.world_size)
+    return [
+        fault
+        for chunk in range(schedule.num_chunks)
+        for fault in faults_of(promise, size, chunk, [board[rank][chunk] for rank in ranks])
+    ]
+
+
+def faults_of(promise: Contract, size: Size, chunk: int, held: Sequence[Parts]) -> list[_Fault]:
+    """Return the ranks to which a chunk is promised and that do not hold each of its parts once.
+
+    `held` is what each rank holds of this chunk at the end.
+    """
     found = []
-    for rank in range(schedule.world_size):
-        for chunk, parts in enumerate(board[rank]):
-            promised = promise.ends(rank, chunk, size)
-            if promised is None:
-                continue
-            mask = mask_of(promised)
-            if parts != mask:
-                found.append(_Fault(rank, chunk, mask, parts))
+    for rank in range(size.world_size):
+        promised = promise.ends(rank, chunk, size)
+        if promised is None:
+            continue
+        mask = mask_of(promised)
+        if held[rank] != mask:
+            found.append(_Fault(rank, chunk, mask, held[rank]))
     return found
 
 
@@ -138,7 +158,7 @@ class _Case(NamedTuple):
     promise: Contract
     size: Size
     failed: frozenset[int]
-    silences: Sequence[_Silence]
+    silences: Silences
 
     def is_on_the_way(self, endpoint: int, chunk: int) -> bool:
         """Tell whether blocks travel from or to a root and this one is not at home here."""
@@ -169,40 +189,71 @@ def first_fault(
     by_chunk: dict[int, list[_Fault]] = {}
     for fault in faults:
         by_chunk.setdefault(fault.chunk, []).append(fault)
-    moves: dict[int, dict[int, list[Transfer]]] = {chunk: {} for chunk in by_chunk}
+    moves: dict[int, Moves] = {chunk: {} for chunk in by_chunk}
     for number, transfer in schedule.transfers():
         if transfer.chunk in moves:
             moves[transfer.chunk].setdefault(number, []).append(transfer)
     failed = frozenset(fault.rank for fault in faults)
-    case = _Case(schedule, promise, size, failed, _silences(schedule))
-    traced: list[ScheduleError] = []
-    for chunk in sorted(by_chunk):
-        film = _Film(schedule, promise, size, chunk, moves[chunk])
-        for fault in _one_per_value(film, by_chunk[chunk]):
-            if twice(fault.parts):
-                traced.append(_double_count(schedule, film, fault))
-            if fault.promised & ~once(fault.parts):
-                witness = _witness(film, by_chunk[chunk], fault)
-                traced.append(
-                    _wrong_owner(case, film, fault)
-                    or (None if witness else _replaced(schedule, film, fault))
-                    or _left_behind(case, film, witness or fault)
-                )
-            elif not twice(fault.parts):
-                traced.append(_stranger(schedule, film, fault))
-    return min(traced, key=lambda error: -1 if error.step is None else error.step)
+    case = _Case(schedule, promise, size, failed, Silences(schedule))
+    return _earliest(
+        error
+        for chunk in sorted(by_chunk)
+        for film in [_Film(schedule, promise, size, chunk, moves[chunk])]
+        for error in _traced(case, film, by_chunk[chunk])
+    )
+
+
+def first_fault_of_films(
+    schedule: Schedule,
+    promise: Contract,
+    size: Size,
+    failed: frozenset[int],
+    films: Iterable[tuple[int, Moves]],
+) -> ScheduleError:
+    """Return what `first_fault` returns, with one chunk at a time in memory.
+
+    `films` are the wrong chunks in order, each with its transfers by step; `failed` the ranks on
+    which any of them is wrong.
+    """
+    case = _Case(schedule, promise, size, failed, Silences(schedule))
+
+    def errors() -> Iterator[ScheduleError]:
+        for chunk, moves in films:
+            film = _Film(schedule, promise, size, chunk, moves)
+            held = [value.parts if value else 0 for value in film.held]
+            yield from _traced(case, film, faults_of(promise, size, chunk, held))
+
+    return _earliest(errors())
+
+
+def _earliest(errors: Iterable[ScheduleError]) -> ScheduleError:
+    return min(errors, key=lambda error: -1 if error.step is None else error.step)
+
+
+def _traced(case: _Case, film: _Film, faults: Sequence[_Fault]) -> Iterator[ScheduleError]:
+    """Yield the errors of one chunk."""
+    for fault in _one_per_value(film, faults):
+        if twice(fault.parts):
+            yield _double_count(case.schedule, film, fault)
+        if fault.promised & ~once(fault.parts):
+            witness = _witness(film, faults, fault)
+            yield (
+                _wrong_owner(case, film, fault)
+                or (None if witness else _replaced(case.schedule, film, fault))
+                or _left_behind(case, film, witness or fault)
+            )
+        elif not twice(fault.parts):
+            yield _stranger(case.schedule, film, fault)
 
 
 def _one_per_value(film: _Film, faults: Sequence[_Fault]) -> Iterator[_Fault]:
     """Keep one of the ranks that ended with equal parts: the one that has had them for longest."""
-    first: dict[object, tuple[int, _Fault]] = {}
+    first: dict[Parts, tuple[int, _Fault]] = {}
     for fault in faults:
         value = film.held[fault.rank]
         step = value.step if value else -1
-        parts = fault.parts
-        key = parts if isinstance(parts, int) else frozenset(parts.items())
-        if key not in first or step < first[key][0]:
-            first[key] = (step, fault)
+        if fault.parts not in first or step < first[fault.parts][0]:
+            first[fault.parts] = (step, fault)
     return (fault for _, fault in first.values())
 
 
@@ -429,37 +480,8 @@ def _left_behind(case: _Case, film: _Film, fault: _Fault) -> ScheduleError:
     )
 
 
-class _Silence(NamedTuple):
-    """When an endpoint does nothing: the steps without a send, the last with one (or -1)."""
-
-    steps: list[int]
-    last_send: int
-    without_receive: frozenset[int]
-    sends_to: Mapping[int, Sequence[int]]
-
-
-def _silences(schedule: Schedule) -> list[_Silence]:
-    every = range(len(schedule.steps))
-    sends: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
-    receives: list[set[int]] = [set() for _ in range(schedule.num_endpoints)]
-    links: list[dict[int, list[int]]] = [{} for _ in range(schedule.num_endpoints)]
-    for number, transfer in schedule.transfers():
-        links[transfer.src].setdefault(transfer.dst, []).append(number)
-        sends[transfer.src].add(number)
-        receives[transfer.dst].add(number)
-    return [
-        _Silence(
-            [step for step in every if step not in out],
-            max(out, default=-1),
-            frozenset(every) - into,
-            to,
-        )
-        for out, into, to in zip(sends, receives, links, strict=True)
-    ]
-
-
 def _first_gap(
-    carrying: Sequence[_Value], film: _Film, silences: Sequence[_Silence]
+    carrying: Sequence[_Value], film: _Film, silences: Silences
 ) -> tuple[int, int] | None:
     """Return the first step in which an endpoint held one of these values and sent nothing.
 
@@ -467,10 +489,9 @@ def _first_gap(
     """
     found = []
     for value in carrying:
-        silent, last_send, *_ = silences[value.endpoint]
-        after = bisect_right(silent, value.step)
-        step = silent[after] if after < len(silent) else last_send
-        if step < last_send and step <= film.replaced.get(id(value), step):
+        silence = silences[value.endpoint]
+        step = silence.silent_after(value.step)
+        if step < silence.last_send and step <= film.replaced.get(id(value), step):
             found.append((step, value.endpoint))
     return min(found, default=None)
 
@@ -489,7 +510,7 @@ def _fan(gained: Sequence[_Value], newest: _Value, missing: int) -> int | None:
 
 
 def _first_link(
-    held: Sequence[_Value], target: int, film: _Film, silences: Sequence[_Silence]
+    held: Sequence[_Value], target: int, film: _Film, silences: Silences
 ) -> tuple[int, int] | None:
     """Return the first step in which the holder of these values sent `target` another chunk."""
     holder = held[0].endpoint
@@ -502,7 +523,7 @@ def _first_link(
 
 
 def _first_chance(
-    carrying: Sequence[_Value], target: int, film: _Film, silences: Sequence[_Silence]
+    carrying: Sequence[_Value], target: int, film: _Film, silences: Silences
 ) -> tuple[int, int] | None:
     """Return the first step in which the one rank that held these values was free to send them.
 
@@ -511,8 +532,8 @@ def _first_chance(
     holder = carrying[0].endpoint
     chances = [
         step
-        for step in silences[holder].steps
+        for step in silences[holder].silent_steps()
         if any(value.step < step <= film.replaced.get(id(value), step) for value in carrying)
     ]
-    free = [step for step in chances if step in silences[target].without_receive]
+    free = [step for step in chances if step not in silences[target].receives]
     return ((free or chances)[0], holder) if chances else None

@@ -4,41 +4,56 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import zip_longest
+from operator import or_
 from typing import TypeAlias
 
 from allranks.collectives import Contract, Size, contract
 from allranks.errors import ScheduleError
-from allranks.schedule import Op, Schedule, Transfer
+from allranks.schedule import Columns, Op, Schedule, Transfer, check_form
 
-# A set of parts is one integer, part r being bit r: joining two of them costs next to nothing. Only
-# values that hold a part more than once need a Counter. 0 means that nothing is held.
-Parts: TypeAlias = int | Counter[int]
+# A set of parts is one integer, part r being bit r: joining two of them costs next to nothing. A
+# value that holds a part more than once is several integers, the binary digits of all counts: bit r
+# of number k is digit k of the count of part r, and the last number is not 0. A plain 0 means that
+# nothing is held.
+Parts: TypeAlias = int | tuple[int, ...]
 Board: TypeAlias = list[list[Parts]]
 
 MAX_CELLS = 1 << 26
 
 
-def contract_of(schedule: Schedule) -> tuple[Contract, Size]:
+def contract_of(schedule: object) -> tuple[Contract, Size]:
     """Return the promise that a schedule is held to, and the size it is made for.
 
     Raises:
+        TypeError: this is no schedule.
         ScheduleError: no such collective, or numbers that do not fit it (kind "format").
     """
+    if not isinstance(schedule, Schedule):
+        message = f"{schedule!r} is no Schedule; allranks.schedule makes one, from_json reads one"
+        raise TypeError(message)
     try:
         promise = contract(schedule.collective)
-        size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
+        return promise, promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
     except ValueError as error:
         raise ScheduleError(str(error), kind="format") from error
+
+
+def check_affordable(schedule: Schedule) -> None:
+    """Raise if there are more cells than can be written out.
+
+    Raises:
+        ScheduleError: too many (endpoint, chunk) pairs (kind "format").
+    """
     cells = schedule.num_endpoints * schedule.num_chunks
     if cells > MAX_CELLS:
         message = (
             f"{schedule.num_endpoints} endpoints with {schedule.num_chunks} chunks each are "
-            f"{cells} values to follow, more than the {MAX_CELLS} this proof can take; "
+            f"{cells} values to follow, more than the {MAX_CELLS} that can be written out; "
             "use fewer ranks or chunks"
         )
         raise ScheduleError(message, kind="format")
-    return promise, size
 
 
 def boards(schedule: Schedule, promise: Contract, size: Size) -> Iterator[Board]:
@@ -66,20 +81,38 @@ def _writes(schedule: Schedule, number: int, board: Board) -> dict[tuple[int, in
     written: dict[tuple[int, int], Parts] = {}
     copied: set[tuple[int, int]] = set()
     for index, transfer in enumerate(schedule.steps[number]):
-        _check_transfer(schedule, number, index, transfer)
+        check_transfer(schedule, number, index, transfer)
         src, dst, chunk, op = transfer
         carried = board[src][chunk]
         if not carried:
-            raise _not_held(schedule, number, transfer)
+            raise not_held(schedule, number, transfer)
         cell = (dst, chunk)
         if cell in copied or (op is Op.COPY and cell in written):
-            raise _write_conflict(schedule, number, transfer)
+            raise write_conflict(schedule, number, transfer)
         if op is Op.COPY:
             copied.add(cell)
             written[cell] = carried
         else:
             written[cell] = join(written.get(cell, board[dst][chunk]), carried)
     return written
+
+
+def last_of_chunk(held: Sequence[Parts], moves: Iterable[Sequence[Transfer]]) -> list[Parts]:
+    """Return what every endpoint ends with of one chunk, from its start and all its transfers.
+
+    Every step of `moves` can be played: every send is of something, and no two writes conflict.
+    """
+    now = list(held)
+    for transfers in moves:
+        written: dict[int, Parts] = {}
+        for src, dst, _, op in transfers:
+            if op is Op.COPY:
+                written[dst] = now[src]
+            else:
+                written[dst] = join(written.get(dst, now[dst]), now[src])
+        for dst, parts in written.items():
+            now[dst] = parts
+    return now
 
 
 def mask_of(parts: Iterable[int]) -> int:
@@ -95,15 +128,41 @@ def _mask(parts: range | tuple[int, ...]) -> int:
 
 
 def join(one: Parts, other: Parts) -> Parts:
-    """Return the multiset sum of what two values hold."""
+    """Return the multiset sum of what two values hold.
+
+    >>> join(0b011, 0b100), join(0b011, 0b001)
+    (7, (2, 1))
+    """
     if isinstance(one, int) and isinstance(other, int) and not one & other:
         return one | other
-    return counter(one) + counter(other)
+    return _counts_added(one, other)
+
+
+def _counts_added(one: Parts, other: Parts) -> Parts:
+    """Add the counts of all parts at once, digit by digit, as one adds on paper."""
+    carry = 0
+    total = []
+    for a, b in zip_longest(_digits(one), _digits(other), fillvalue=0):
+        total.append(a ^ b ^ carry)
+        carry = (a & b) | ((a ^ b) & carry)
+    return (*total, carry) if carry else tuple(total)
+
+
+def _digits(parts: Parts) -> tuple[int, ...]:
+    return parts if isinstance(parts, tuple) else (parts,)
 
 
 def counter(parts: Parts) -> Counter[int]:
-    """Return how often each part is held, as a Counter of its own."""
-    return Counter(parts) if isinstance(parts, Counter) else Counter(bits(parts))
+    """Return how often each part is held.
+
+    >>> counter(join(0b011, 0b001))
+    Counter({0: 2, 1: 1})
+    """
+    held = Counter[int]()
+    for power, digit in enumerate(_digits(parts)):
+        for part in bits(digit):
+            held[part] += 1 << power
+    return held
 
 
 def bits(mask: int) -> list[int]:
@@ -114,29 +173,19 @@ def bits(mask: int) -> list[int]:
 
 def once(parts: Parts) -> int:
     """Return which parts are held at all."""
-    return parts if isinstance(parts, int) else mask_of(parts)
+    return parts if isinstance(parts, int) else reduce(or_, parts)
 
 
 def twice(parts: Parts) -> int:
     """Return which parts are held more than once."""
-    return 0 if isinstance(parts, int) else mask_of(p for p, count in parts.items() if count > 1)
+    return 0 if isinstance(parts, int) else reduce(or_, parts[1:])
 
 
-def _check_transfer(schedule: Schedule, step: int, index: int, transfer: object) -> None:
-    if not isinstance(transfer, Transfer) or not isinstance(transfer.op, Op):
-        message = (
-            f"step {step}, transfer {index} is {transfer!r}; "
-            "it must be Transfer(src, dst, chunk, Op.COPY or Op.REDUCE)"
-        )
-        raise ScheduleError(message, kind="format", step=step)
+def check_transfer(schedule: Schedule, step: int, index: int, transfer: object) -> None:
+    """Raise unless a transfer names endpoints and a chunk of the schedule, and two endpoints."""
+    check_form(step, index, transfer)
+    assert isinstance(transfer, Transfer)  # noqa: S101 - the line above says so
     src, dst, chunk, _ = transfer
-    for field, value in (("src", src), ("dst", dst), ("chunk", chunk)):
-        if type(value) is not int:
-            message = (
-                f"step {step}, transfer {index}: {field} is {value!r}; "
-                "ranks and chunks are plain whole numbers (int)"
-            )
-            raise ScheduleError(message, kind="format", step=step)
     endpoints = schedule.num_endpoints
     if 0 <= src < endpoints and 0 <= dst < endpoints and src != dst:
         if 0 <= chunk < schedule.num_chunks:
@@ -157,20 +206,16 @@ def _check_transfer(schedule: Schedule, step: int, index: int, transfer: object)
     raise ScheduleError(message, kind=kind, step=step, src=src, dst=dst, chunk=chunk)
 
 
-def _not_held(schedule: Schedule, step: int, transfer: Transfer) -> ScheduleError:
+def not_held(schedule: Schedule, step: int, transfer: Transfer) -> ScheduleError:
+    """Return the error of a transfer whose sender holds nothing of the chunk."""
     src, chunk = transfer.src, transfer.chunk
-    unchecked: Sequence[Sequence[object]] = schedule.steps
-    later = [
-        number
-        for number in range(step, len(unchecked))
-        if any(isinstance(t, Transfer) and t[1:3] == (src, chunk) for t in unchecked[number])
-    ]
-    if not later:
+    arrival = _arrival(schedule, step, src, chunk)
+    if arrival is None:
         advice = f"bring chunk {chunk} there first, or let somebody send it who has it"
-    elif later[0] == step:
+    elif arrival == step:
         advice = "it only arrives in this step, and every send reads the state before the step"
     else:
-        advice = f"it only arrives in step {later[0]}, so send it on in a step after that"
+        advice = f"it only arrives in step {arrival}, so send it on in a step after that"
     root = "" if schedule.root is None else f" (the root is rank {schedule.root})"
     message = (
         f"{where(schedule, step, transfer)}: {name_of(schedule, src)} sends data it does not hold"
@@ -181,7 +226,22 @@ def _not_held(schedule: Schedule, step: int, transfer: Transfer) -> ScheduleErro
     )
 
 
-def _write_conflict(schedule: Schedule, step: int, second: Transfer) -> ScheduleError:
+def _arrival(schedule: Schedule, first: int, dst: int, chunk: int) -> int | None:
+    """Return the first step, from a step on, in which a chunk arrives somewhere."""
+    steps = schedule.steps
+    if isinstance(steps, Columns):
+        start = steps.bounds[first]
+        rows = (steps.dst[start:] == dst) & (steps.chunk[start:] == chunk)
+        return int(steps.steps_of(start + rows.argmax())) if rows.any() else None
+    unchecked: Sequence[Sequence[object]] = steps
+    for number in range(first, len(unchecked)):
+        if any(isinstance(t, Transfer) and t[1:3] == (dst, chunk) for t in unchecked[number]):
+            return number
+    return None
+
+
+def write_conflict(schedule: Schedule, step: int, second: Transfer) -> ScheduleError:
+    """Return the error of a transfer into a cell that another one writes in the same step."""
     dst, chunk = second.dst, second.chunk
     first = next(t for t in schedule.steps[step] if (t.dst, t.chunk) == (dst, chunk))
     if first == second:
