@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { build, modulo } from "../../src/allranks/view/static/algorithms.js";
-import { bestChunks, chainSeconds, cost, play, split, standing, startState, states, timeline } from "../../src/allranks/view/static/engine.js";
+import { modulo } from "../../src/allranks/view/static/algorithms/base.js";
+import { build } from "../../src/allranks/view/static/algorithms.js";
+import { play, split, standing, startState, states } from "../../src/allranks/view/static/engine.js";
+import { bestChunks, chainSeconds, cost, timeline } from "../../src/allranks/view/static/price.js";
 
 const BENCH = { alpha: 4e-6, bandwidth: 25e9, gamma: 0, ports: 1, in_flight: 1 };
 

@@ -53,6 +53,21 @@ def test_modules_are_joined_in_order_of_need(tmp_path):
 
 
 @needs_node
+def test_modules_of_a_folder_are_joined_too(tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    modules(inner, one='import { two } from "../two.js";\nexport const three = two + 1;\n')
+    (inner / "two.js").write_text("export const two = 40;\n", encoding="utf-8")
+    folder = modules(
+        tmp_path,
+        two='import { two as forty } from "./inner/two.js";\nexport const two = forty + 2;\n',
+        main='import { three } from "./inner/one.js";\nexport default { three };\n',
+    )
+    text = f"const made = (function () {{\n{bundle(folder, 'main.js')}}})();\n"
+    assert run(tmp_path, "joined.cjs", text + "console.log(made.default.three);") == "43"
+
+
+@needs_node
 def test_the_page_script_is_one_classic_script_that_defines_the_four_elements(tmp_path):
     text = FAKE_PAGE + page_script() + "\nconsole.log([...known.keys()].sort().join(' '));"
     wanted = "chunk-curve chunk-flow chunk-quiz chunk-race"
@@ -78,6 +93,7 @@ def test_the_notebook_module_has_a_default_export_with_render(tmp_path):
     [
         ({"main": 'import { a } from "./main.js";\nexport const a = 1;\n'}, "imports itself"),
         ({"main": 'import { a } from "./gone.js";\n'}, "no such module"),
+        ({"main": 'import { a } from "../main.js";\n'}, "no such module"),
         (
             {"main": 'import { b } from "./a.js";\n', "a": "export const a = 1;\n"},
             "does not export b",

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from allranks.algorithms import build
+from allranks.algorithms import ALGORITHMS, build
+from allranks.cost import cost
 from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, TransferRecord
-from allranks.view import frames
+from allranks.topology import Topology
+from allranks.view import frames, races
+from allranks.view.asked import parse_controls
 from allranks.view.bundle import widget_module, write
 from allranks.view.html import curve_html, flow_html, quiz_html, race_html, self_contained
 
@@ -132,17 +135,15 @@ def measured():
 
 
 def everything():
-    controls = frames.parse_controls("n=2-8 algorithm=ring,sharp nbytes=1-1e9")
+    controls = parse_controls("n=2-8 algorithm=ring,sharp nbytes=1-1e9")
     names = ["flat", "chain", "binomial", "chain:k", "scatter_all_gather"]
-    race = frames.race(
+    race = races.race(
         names,
         collective="broadcast",
         world_size=6,
-        controls=frames.parse_controls("n=2-64 root nbytes=1-1e9 k count", element="chunk-race"),
+        controls=parse_controls("n=2-64 root nbytes=1-1e9 k count", element="chunk-race"),
     )
-    curve = frames.curve(
-        world_size=6, controls=frames.parse_controls("alpha", element="chunk-curve")
-    )
+    curve = races.curve(world_size=6, controls=parse_controls("alpha", element="chunk-curve"))
     link = '<p>Then <button class="ar-show" data-show="fig-ring?n=5&amp;step=3">see</button>.</p>'
     return [
         flow_html(frames.flow(RING, controls=controls), id="fig-ring", caption_html="<p>Cap.</p>"),
@@ -294,7 +295,7 @@ def test_other_numbers_are_computed_without_a_kernel(open_page):
     expect(ring.locator("strong")).to_have_text("SHARP all-reduce on 7 ranks")
     press(page, "fig-ring", "To the end")
     expect(ring.locator(".ar-say")).to_contain_text("Finished")
-    ring.get_by_label("count steps").check()
+    ring.get_by_label("steps", exact=True).check()
     expect(ring.locator(".ar-read")).to_contain_text("2 of 2 steps")
 
 
@@ -344,7 +345,7 @@ def test_play_is_locked_until_the_prediction_is_made(open_page):
     page.locator("#quiz-p-race input").nth(1).check()
     expect(race.get_by_role("button", name="Play", exact=True)).to_be_enabled()
     press(page, "fig-race", "To the end")
-    expect(race.locator(".ar-say")).to_contain_text("chain, 44 chunks wins with 2287 µs")
+    expect(race.locator(".ar-say")).to_contain_text("chain, 44 chunks wins with 2286.5 µs")
 
 
 def test_a_locked_race_does_not_say_who_wins(open_page):
@@ -375,7 +376,7 @@ def test_a_prediction_can_be_skipped_from_the_figure(open_page):
 
 
 def test_a_gate_without_its_question_opens(open_page):
-    race = frames.race(["flat"], collective="broadcast", world_size=3)
+    race = races.race(["flat"], collective="broadcast", world_size=3)
     page = open_page([race_html(race, id="r", predict="gone")])
     expect(figure(page, "r").get_by_role("button", name="Play", exact=True)).to_be_enabled()
 
@@ -399,7 +400,7 @@ def test_the_winner_of_the_race_changes_with_the_size_and_the_count(open_page):
 def test_alpha_moves_the_best_number_of_chunks(open_page):
     page = open_page(everything())
     curve = figure(page, "fig-k")
-    expect(curve.locator(".ar-say")).to_contain_text("the best number of chunks is 44: 2287 µs")
+    expect(curve.locator(".ar-say")).to_contain_text("the best number of chunks is 44: 2286.5 µs")
     curve.get_by_role("slider", name="α").focus()
     page.keyboard.press("PageDown")
     expect(curve.locator(".ar-say")).not_to_contain_text("is 44")
@@ -514,6 +515,227 @@ def test_a_kernel_sets_and_hears_the_step(open_page):
     page.get_by_role("button", name="Forward one step").click()
     assert page.evaluate("window.saved") == 5
     assert page.evaluate("document.querySelector('chunk-flow').stop") == 5
+
+
+def say(page, name):
+    return figure(page, name).locator(".ar-say")
+
+
+def test_while_a_step_goes_on_the_figure_tells_that_step(open_page):
+    page = open_page(everything())
+    page.evaluate("document.getElementById('fig-ring').apply(new URLSearchParams('step=2.5'))")
+    expect(say(page, "fig-ring")).to_contain_text(
+        "Now, in step 2, rank 0 sends chunk 1 to rank 1, which adds it; rank 1 sends"
+    )
+    scrub = figure(page, "fig-ring").get_by_label("Time", exact=True)
+    assert "now in step 2" in scrub.get_attribute("aria-valuetext")
+    press(page, "fig-ring", "Forward one step")
+    expect(say(page, "fig-ring")).to_contain_text("3 of 6 steps done. In step 2, rank 0 sent chunk")
+    assert "now" not in scrub.get_attribute("aria-valuetext")
+    press(page, "fig-ring", "To the start")
+    press(page, "fig-ring", "Play")
+    for step, chunk in ((0, 3), (1, 2)):
+        expect(say(page, "fig-ring")).to_contain_text(
+            f"Now, in step {step}, rank 0 sends chunk {chunk}"
+        )
+    press(page, "fig-ring", "Pause")
+    scrub.fill("100")
+    expect(say(page, "fig-ring")).to_contain_text("Now, in step 0, rank 0 sends chunk 3")
+    page.evaluate("document.getElementById('fig-run').apply(new URLSearchParams('step=0'))")
+    page.evaluate("document.getElementById('fig-run').go(3e-6)")
+    page.evaluate("document.getElementById('fig-run').speak()")
+    expect(say(page, "fig-run")).to_contain_text("Now rank 0 sends chunk 3 to rank 1")
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_nothing_grows_while_a_figure_plays(open_page, width):
+    page = open_page(everything(), viewport={"width": width, "height": 800})
+    figure(page, "fig-bad").get_by_label("steps", exact=True).check()
+    for name in ("fig-ring", "fig-bad", "fig-run", "fig-race"):
+        skip = figure(page, name).get_by_role("button", name="Skip the prediction")
+        if skip.is_visible():
+            skip.click()
+        heights = page.evaluate(
+            """(name) => { const f = document.getElementById(name); const seen = new Set();
+            for (let i = 0; i <= 60; i += 1) { f.go(f.total * i / 60); f.speak();
+              seen.add(f.offsetHeight); }
+            return [...seen]; }""",
+            name,
+        )
+        assert len(heights) == 1, name
+
+
+@pytest.mark.parametrize("n", [2, 4, 6, 8])
+@pytest.mark.parametrize("algorithm", ["binomial", "scatter_all_gather"])
+def test_drawing_buttons_and_sentence_fit_a_low_window(open_page, n, algorithm):
+    controls = parse_controls("n=2-8 root algorithm=binomial,scatter_all_gather")
+    made = build("broadcast", algorithm, world_size=n)
+    page = open_page([flow_html(frames.flow(made, controls=controls), id="f")])
+    page.set_viewport_size({"width": 1000, "height": 720})
+    top = figure(page, "f").locator(".ar-frame").bounding_box()
+    last = say(page, "f").bounding_box()
+    assert last["y"] + last["height"] - top["y"] < 560
+
+
+def test_a_printed_figure_stands_at_its_end_and_comes_back(open_page):
+    page = open_page(everything())
+    press(page, "fig-ring", "Forward one step")
+    page.emulate_media(media="print")
+    page.wait_for_function(
+        "['fig-ring', 'fig-race', 'fig-run'].every((id) => { const f = document.getElementById(id);"
+        " return f.time === f.total && f.total > 0; })"
+    )
+    expect(say(page, "fig-ring")).to_contain_text("Finished")
+    expect(figure(page, "fig-ring").locator(".ar-transport")).to_be_hidden()
+    page.emulate_media(media="screen")
+    page.wait_for_function("document.getElementById('fig-ring').stop === 1")
+    assert time_of(page, "fig-race") == 0
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert now(page, "fig-ring") == 6
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert now(page, "fig-ring") == 1
+
+
+def test_a_reader_who_was_led_to_a_figure_finds_the_way_back(open_page):
+    far = '<div style="height: 3000px"></div>'
+    link = '<p>End <button class="ar-show" data-show="fig-ring?step=2">look</button></p>'
+    page = open_page([*everything(), far, link, far])
+    page.get_by_role("button", name="look").scroll_into_view_if_needed()
+    page.get_by_role("button", name="look").focus()
+    page.keyboard.press("Enter")
+    back = figure(page, "fig-ring").get_by_role("button", name="Back to the text")
+    expect(back).to_be_in_viewport()
+    back.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="look")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="look")).to_be_focused()
+    expect(back).to_have_count(0)
+
+
+def test_no_way_back_is_offered_where_nobody_has_left(open_page):
+    link = '<p>Here <button class="ar-show" data-show="f?step=2">look</button></p>'
+    page = open_page([link, flow_html(frames.flow(RING), id="f")])
+    page.get_by_role("button", name="look").click()
+    assert now(page, "f") == 2
+    expect(figure(page, "f").locator(".ar-back")).to_have_count(0)
+
+
+def test_another_axis_keeps_the_state_of_a_measured_run(open_page):
+    page = open_page(everything())
+    cells = (
+        "[...document.querySelectorAll('#fig-run .ar-cell-group')].map((g) => g.innerHTML).join()"
+    )
+    for share in (0, 0.3, 0.55, 1):
+        figure(page, "fig-run").evaluate("(f, share) => f.go(f.total * share)", share)
+        before = page.evaluate(cells)
+        for choice in ("steps", "measured time"):
+            figure(page, "fig-run").get_by_label(choice, exact=True).check()
+            assert page.evaluate(cells) == before
+            assert time_of(page, "fig-run") == pytest.approx(share * 57e-6)
+    assert figure(page, "fig-run").locator(".ar-now line").count() == 1
+    figure(page, "fig-run").get_by_label("steps", exact=True).check()
+    assert figure(page, "fig-run").locator(".ar-now line").count() == 0
+
+
+def test_a_simulated_state_is_kept_too_where_both_clocks_know_it(open_page):
+    page = open_page(everything())
+    page.evaluate("document.getElementById('fig-ring').apply(new URLSearchParams('step=2.5'))")
+    figure(page, "fig-ring").get_by_label("steps", exact=True).check()
+    assert time_of(page, "fig-ring") == pytest.approx(2.5)
+    press(page, "fig-ring", "To the end")
+    figure(page, "fig-ring").get_by_label("time, data-driven").check()
+    expect(say(page, "fig-ring")).to_contain_text("Finished")
+
+
+def test_a_machine_that_holds_few_ranks_bounds_them(open_page):
+    controls = parse_controls("n=2-16 machine", element="chunk-race")
+    race = races.race(["ring", "sharp"], collective="all_reduce", world_size=6, controls=controls)
+    flow = frames.flow(RING, controls=parse_controls("n=2-16 machine"))
+    page = open_page([race_html(race, id="r"), flow_html(flow, id="f")])
+    for name in ("r", "f"):
+        page.evaluate(f"document.getElementById('{name}').apply(new URLSearchParams('n=16'))")
+        expect(figure(page, name).locator(".ar-title")).to_contain_text("16 ranks")
+        figure(page, name).get_by_label("machine").select_option("island")
+        expect(figure(page, name).locator(".ar-title")).to_contain_text("8 ranks")
+    figure(page, "r").get_by_label("machine").select_option("pcie-workstation")
+    expect(figure(page, "r").locator(".ar-sub")).to_contain_text(
+        "not for 4 ranks of this machine: SHARP"
+    )
+
+
+def test_what_the_page_cannot_make_leaves_the_figure_and_says_so(open_page):
+    made = build("all_gather", "recursive_doubling", world_size=4)
+    page = open_page([flow_html(frames.flow(made, controls=parse_controls("n=2-8")), id="f")])
+    figure(page, "f").get_by_label("ranks n").select_option("6")
+    expect(say(page, "f")).to_contain_text("There is no such schedule for these numbers")
+    expect(figure(page, "f").get_by_label("ranks n")).to_have_value("4")
+
+
+def test_a_machine_that_only_python_prices_is_drawn_with_its_times(open_page):
+    ring = build("all_reduce", "ring", world_size=16)
+    machine = Topology.preset("fabric", 16)
+    page = open_page([flow_html(frames.flow(ring, topology=machine), id="f")])
+    whole = cost(ring, nbytes=48e6, topology=machine).seconds * 1e6
+    expect(figure(page, "f").locator(".ar-read")).to_contain_text(f"{whole:.5g} µs")
+    expect(figure(page, "f").locator(".ar-sub")).to_contain_text("islands of 8")
+    for choice in ("steps", "time, data-driven", "time, lock-step"):
+        figure(page, "f").get_by_label(choice, exact=True).check()
+        press(page, "f", "To the end")
+        expect(say(page, "f")).to_contain_text("Finished")
+
+
+def test_every_algorithm_of_the_library_is_drawn_and_finishes(open_page):
+    made = []
+    for collective, name in ALGORITHMS:
+        n = 2 if name == "unchunked_ring" else 8
+        extra = {"node_size": 4} if name == "hierarchical" else {}
+        extra = {"radix": 4} if name == "sharp" else extra
+        made.append(build(collective, name, world_size=n, **extra))
+    page = open_page([flow_html(frames.flow(one), id=f"f{i}") for i, one in enumerate(made)])
+    told = page.evaluate(
+        """() => [...document.querySelectorAll('chunk-flow')].map((f) => {
+        for (const share of [0.2, 0.5, 0.8]) f.go(f.total * share);
+        f.jump(f.total); return f.say.textContent; })"""
+    )
+    assert len(told) == len(ALGORITHMS)
+    assert [one.title() for one in told if "Finished" not in one] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize(
+    ("collective", "algorithm", "given"),
+    [
+        ("all_reduce", "ring", {}),
+        ("all_to_all", "direct", {}),
+        ("all_reduce", "sharp", {"radix": 16, "num_chunks": 8}),
+        ("all_reduce", "nvls", {}),
+    ],
+)
+def test_sixty_four_ranks_break_no_layout(open_page, width, collective, algorithm, given):
+    flow = frames.flow(build(collective, algorithm, world_size=64, **given))
+    page = open_page([flow_html(flow, id="f")], viewport={"width": width, "height": 800})
+    page.evaluate("document.getElementById('f').apply(new URLSearchParams('step=0.5'))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    frame = figure(page, "f").locator(".ar-frame")
+    assert frame.evaluate("(f) => f.scrollWidth <= f.clientWidth")
+    press(page, "f", "To the end")
+    expect(say(page, "f")).to_contain_text("Finished")
+
+
+def test_predictions_have_their_number_among_the_others(open_page):
+    page = open_page(everything())
+    expect(page.locator("#quiz-p-race .ar-number")).to_have_text("Predict first, 1 of 8")
+    expect(page.locator("#quiz-q-choice .ar-number")).to_have_text("Practice 2 of 8")
+
+
+def test_figures_say_to_and_from_in_words(open_page):
+    page = open_page(everything())
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('svg text')].map((t) => t.textContent).join()"
+    )
+    assert "to 1" in drawn
+    assert [sign for sign in ("→", "←", "->") if sign in drawn] == []
 
 
 def small_text(page):

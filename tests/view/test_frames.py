@@ -5,9 +5,12 @@ import json
 import pytest
 
 from allranks.algorithms import build
+from allranks.cost import cost
 from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, TransferRecord
-from allranks.topology import Topology
-from allranks.view import frames
+from allranks.topology import PRESETS, Topology
+from allranks.view import frames, races
+from allranks.view.asked import parse_controls
+from allranks.view.machines import MAX_RANKS, machine_data, machines_data
 
 
 def trace_of(schedule, label=MEASURED_CPU, **header):
@@ -86,7 +89,7 @@ def test_an_infinite_bandwidth_is_written_as_null():
 
 def test_a_race_has_the_numbers_of_chapter_3():
     names = ["flat", "chain", "binomial", "chain:k", "scatter_all_gather"]
-    race = frames.race(names, collective="broadcast", world_size=6)
+    race = races.race(names, collective="broadcast", world_size=6)
     assert [round(lane["seconds"] * 1e6, 1) for lane in race["lanes"]] == [
         9620.0,
         9620.0,
@@ -94,33 +97,38 @@ def test_a_race_has_the_numbers_of_chapter_3():
         2286.5,
         3232.0,
     ]
-    assert race["entrants"][3] == {"algorithm": "chain", "chunks": "auto", "piped": True}
+    assert race["entrants"][3] == {
+        "algorithm": "chain",
+        "chunks": None,
+        "piped": True,
+        "parameters": {},
+    }
     assert race["lanes"][3]["title"] == "chain, 44 chunks"
 
 
 def test_a_race_of_schedules_takes_what_the_library_makes_and_refuses_the_rest():
     chain = build("broadcast", "chain", world_size=6, num_chunks=8)
     tree = build("broadcast", "binomial", world_size=6)
-    race = frames.race_of([chain, tree], nbytes=48e6)
-    assert [lane["chunks"] for lane in race["entrants"]] == [8, 1]
+    race = races.race_of([chain, tree], nbytes=48e6)
+    assert [lane["chunks"] for lane in race["entrants"]] == [8, None]
     with pytest.raises(ValueError, match="at least one"):
-        frames.race_of([], nbytes=1)
+        races.race_of([], nbytes=1)
     with pytest.raises(ValueError, match="share collective"):
-        frames.race_of([tree, build("broadcast", "binomial", world_size=5)], nbytes=1)
+        races.race_of([tree, build("broadcast", "binomial", world_size=5)], nbytes=1)
     with pytest.raises(ValueError, match="unknown algorithm"):
-        frames.race_of([broken_ring()], nbytes=1)
+        races.race_of([broken_ring()], nbytes=1)
     short = Schedule("broadcast", "binomial", 6, 1, tree.steps[:1], root=0)
     with pytest.raises(ValueError, match="not what the library makes"):
-        frames.race_of([short], nbytes=1)
+        races.race_of([short], nbytes=1)
 
 
 def test_a_curve_marks_the_best_number_of_chunks():
-    curve = frames.curve(world_size=6)
+    curve = races.curve(world_size=6)
     assert curve["best"] == 44
     least = min(curve["points"], key=lambda point: point["seconds"])
     assert least["chunks"] == 44
     with pytest.raises(ValueError, match="unknown algorithm"):
-        frames.curve(collective="all_reduce", world_size=6)
+        races.curve(collective="all_reduce", world_size=6)
 
 
 @pytest.mark.parametrize(
@@ -133,10 +141,15 @@ def test_a_curve_marks_the_best_number_of_chunks():
         ("alpha=1e-7-1e-4", "chunk-curve", {"alpha": [1e-7, 1e-4]}),
         ("count=steps,time", "chunk-race", {"count": True}),
         ("", "chunk-flow", {}),
+        (
+            "node_size=2-8 inner=ring,direct outer=ring radix=2-4",
+            "chunk-flow",
+            {"node_size": [2, 8], "inner": ["ring", "direct"], "outer": ["ring"], "radix": [2, 4]},
+        ),
     ],
 )
 def test_controls_are_read_as_chapters_write_them(text, element, wanted):
-    controls = frames.parse_controls(text, element=element)
+    controls = parse_controls(text, element=element)
     if wanted is None:
         wanted = {"nbytes": [1.0, 1e9], "k": True, "machine": True, "count": True}
     assert controls == wanted
@@ -145,4 +158,99 @@ def test_controls_are_read_as_chapters_write_them(text, element, wanted):
 @pytest.mark.parametrize("text", ["speed", "n=8-2", "n=a-b", "n=0-4", "alpha=1-2"])
 def test_a_control_that_is_none_fails_the_build(text):
     with pytest.raises(ValueError, match="control"):
-        frames.parse_controls(text)
+        parse_controls(text)
+
+
+def test_a_race_takes_parameters_behind_colons():
+    names = ["hierarchical:node_size=4:outer=rabenseifner", "sharp:4:radix=2", "nvls"]
+    race = races.race(names, collective="all_reduce", world_size=8)
+    assert [lane["title"] for lane in race["lanes"]] == [
+        "hierarchical, nodes of 4, Rabenseifner between nodes",
+        "SHARP, 4 chunks, 2 ports down a switch",
+        "NVLS",
+    ]
+    assert race["entrants"][0]["parameters"] == {"node_size": 4, "outer": "rabenseifner"}
+
+
+@pytest.mark.parametrize(
+    ("entrant", "what"),
+    [
+        ("sharp:k", "only a chain"),
+        ("hierarchical:size=4", "unknown parameter 'size'"),
+        ("hierarchical:node_size=two", "no whole number"),
+        ("sharp:two", "no whole number"),
+        ("no_such:2", "unknown algorithm"),
+    ],
+)
+def test_a_race_refuses_an_entrant_that_it_cannot_read(entrant, what):
+    with pytest.raises(ValueError, match=what):
+        races.race([entrant], collective="all_reduce", world_size=8)
+
+
+def test_a_page_is_offered_machines_that_it_prices_rightly_and_no_others():
+    offered = machines_data(Topology.preset("bench", 6))
+    assert set(offered) >= {"bench", "island"}
+    for name, machine in offered.items():
+        most = machine["most"] or MAX_RANKS
+        for n in {1, 2, 3, most // 2, most}:
+            made = Topology.preset(name, n)
+            assert made.is_uniform
+            again = machine_data(made)
+            if machine["in_flight"] is None:
+                assert again["in_flight"] == max(n - 1, 1)
+            assert {**again, "in_flight": 0, "most": 0} == {**machine, "in_flight": 0, "most": 0}
+        if machine["most"]:
+            with pytest.raises(ValueError, match="at most"):
+                Topology.preset(name, most + 1)
+    assert not set(offered) & {name for name in PRESETS if not Topology.preset(name, 2).is_uniform}
+
+
+def test_a_machine_of_ones_own_stands_beside_those_of_the_course():
+    mine = Topology.uniform(4, alpha=1e-6, bandwidth=1e9)
+    offered = machines_data(mine)
+    assert offered["uniform"] == machine_data(mine)
+    assert len(offered) > 1
+
+
+def test_what_a_page_cannot_price_comes_with_its_times():
+    ring = build("all_reduce", "ring", world_size=16)
+    machine = Topology.preset("fabric", 16)
+    flow = frames.flow(ring, topology=machine, nbytes=48e6)
+    priced = flow["priced"]
+    paid = cost(ring, nbytes=48e6, topology=machine)
+    assert priced["step_ends"][-1] == paid.seconds
+    assert len(priced["step_ends"]) == len(ring.steps)
+    assert sorted(priced["step_ends"]) == priced["step_ends"]
+    assert len(priced["lockstep"]) == paid.messages
+    assert list(flow["machines"]) == ["fabric"]
+    assert json.loads(json.dumps(flow, allow_nan=False)) == flow
+    assert frames.flow(ring)["priced"] is None
+    with pytest.raises(ValueError, match="uniform"):
+        races.race(["ring"], collective="all_reduce", world_size=16, topology=machine)
+    with pytest.raises(ValueError, match="uniform"):
+        races.curve(world_size=16, topology=machine)
+
+
+def test_a_control_without_a_choice_fails_the_build():
+    ring = build("all_reduce", "ring", world_size=16)
+    machine = Topology.preset("fabric", 16)
+    with pytest.raises(ValueError, match="control 'machine'"):
+        frames.flow(ring, topology=machine, controls={"machine": True})
+
+
+def test_a_schedule_too_large_to_draw_is_refused():
+    for n in (MAX_RANKS + 1, 200):
+        with pytest.raises(ValueError, match="cannot be drawn"):
+            frames.flow(build("all_reduce", "ring", world_size=n))
+
+
+def test_a_switch_that_cannot_add_is_refused():
+    sharp = build("all_reduce", "sharp", world_size=4)
+    with pytest.raises(ValueError, match="switch"):
+        frames.flow(sharp, topology=Topology.preset("pcie-workstation", 4))
+
+
+def test_a_title_says_what_a_schedule_was_made_with():
+    made = build("all_reduce", "hierarchical", world_size=8, node_size=(3, 3, 2), inner="direct")
+    flow = frames.flow(made, parameters={"node_size": (3, 3, 2), "inner": "direct"})
+    assert flow["title"].endswith("chunks, nodes of 3, 3 and 2, direct inside nodes")

@@ -8,7 +8,7 @@ import pytest
 
 from allranks.algorithms import build
 from allranks.schedule import Op, Schedule, Transfer
-from allranks.view import frames
+from allranks.view import frames, races
 from allranks.view.html import curve_html, flow_html, quiz_html, race_html, self_contained, typeset
 
 NASTY = "a<b & \"c\" 'd' `x<y` $2(n-1)/n$ </script><img src=x onerror=alert(1)> | ü"
@@ -115,11 +115,11 @@ def test_an_id_that_is_none_is_refused(bad):
 
 
 def test_race_and_curve_read_without_a_script():
-    race = frames.race(["flat", "chain:k"], collective="broadcast", world_size=6)
+    race = races.race(["flat", "chain:k"], collective="broadcast", world_size=6)
     page = parsed(race_html(race, id="r", predict="p"))
     assert "9620 µs" in page.text
     assert "chain, 44 chunks" in page.text
-    curve = frames.curve(world_size=6)
+    curve = races.curve(world_size=6)
     assert "44" in parsed(curve_html(curve, id="c")).text
 
 

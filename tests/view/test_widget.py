@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from allranks.algorithms import build
+from allranks.algorithms import ALGORITHMS, build
 from allranks.schedule import MEASURED_CPU, Trace, TransferRecord
 from allranks.topology import Topology
 from allranks.view.widget import PAGE_HAS_PLAYER, Figure, race, show
@@ -80,3 +80,14 @@ def test_the_package_loads_no_widget_and_no_ray_until_it_is_asked():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("collective", "name"), ALGORITHMS)
+def test_every_algorithm_of_the_library_can_be_shown(collective, name):
+    for n in (1, 2, 8):
+        try:
+            made = build(collective, name, world_size=n)
+        except ValueError:
+            assert name == "unchunked_ring"
+            continue
+        assert show(made).data["error"] is None

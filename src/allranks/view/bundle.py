@@ -2,12 +2,13 @@
 
 Browsers refuse modules from file://, so a page gets one classic script; anywidget imports a module,
 so a notebook gets the same code with a default export. Only what our own modules use is understood:
-named imports from "./x.js", and exported functions, classes, constants and one default expression.
-Anything else is an error, not a guess.
+named imports from "./x.js", "./folder/x.js" or "../x.js", and exported functions, classes,
+constants and one default expression. Anything else is an error, not a guess.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import cache
 from importlib import resources
@@ -17,7 +18,9 @@ PAGE_ENTRY = "main.js"
 WIDGET_ENTRY = "widget.js"
 
 _NAME = r"[A-Za-z_$][\w$]*"
-_IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./([\w-]+\.js)";[ \t]*$', re.MULTILINE)
+_IMPORT = re.compile(
+    r'^import\s*\{([^}]*)\}\s*from\s*"(\.{1,2}/[\w./-]+\.js)";[ \t]*$', re.MULTILINE
+)
 _DECLARED = re.compile(
     rf"^export\s+(?=(?:async\s+)?function\*?\s+({_NAME})|class\s+({_NAME})|const\s+({_NAME}))",
     re.MULTILINE,
@@ -40,7 +43,7 @@ def bundle(folder: Path, entry: str) -> str:
     texts = _needed(folder, entry)
     exports = {name: _exports(text) for name, text in texts.items()}
     for name, text in texts.items():
-        for imported, source in _imports(text):
+        for imported, source in _imports(text, name):
             absent = [each for each, _ in imported if each not in exports[source]]
             if absent:
                 message = f"{name}: {source} does not export {', '.join(absent)}"
@@ -89,7 +92,7 @@ def _needed(folder: Path, entry: str) -> dict[str, str]:
         if name in texts:
             return
         text = _read(folder, name, above)
-        for _, source in _imports(text):
+        for _, source in _imports(text, name):
             visit(source, (*above, name))
         texts[name] = text
 
@@ -99,7 +102,7 @@ def _needed(folder: Path, entry: str) -> dict[str, str]:
 
 def _read(folder: Path, name: str, above: tuple[str, ...]) -> str:
     path = folder / name
-    if not path.is_file():
+    if name.startswith("..") or not path.is_file():
         by = f", imported by {above[-1]}" if above else ""
         message = f"{name}: no such module in {folder.name}{by}"
         raise ValueError(message)
@@ -112,8 +115,8 @@ def _read(folder: Path, name: str, above: tuple[str, ...]) -> str:
     return text
 
 
-def _imports(text: str) -> list[tuple[list[tuple[str, str]], str]]:
-    """Return, per import, the pairs (exported name, local name) and the module."""
+def _imports(text: str, name: str) -> list[tuple[list[tuple[str, str]], str]]:
+    """Return, per import of a module, the pairs (exported name, local name) and the module."""
     found = []
     for match in _IMPORT.finditer(text):
         pairs = []
@@ -121,7 +124,8 @@ def _imports(text: str) -> list[tuple[list[tuple[str, str]], str]]:
             words = item.split()
             if words:
                 pairs.append((words[0], words[-1]))
-        found.append((pairs, match.group(2)))
+        source = posixpath.join(posixpath.dirname(name), match.group(2))
+        found.append((pairs, posixpath.normpath(source)))
     return found
 
 
@@ -132,7 +136,7 @@ def _exports(text: str) -> list[str]:
 
 def _module(name: str, text: str, exports: list[str]) -> str:
     def bound(match: re.Match[str]) -> str:
-        [(pairs, source)] = _imports(match.group())
+        [(pairs, source)] = _imports(match.group(), name)
         inner = ", ".join(a if a == b else f"{a}: {b}" for a, b in pairs)
         return f"const {{ {inner} }} = {_variable(source)};"
 

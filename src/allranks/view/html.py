@@ -59,7 +59,7 @@ def race_html(
     predict: str | None = None,
     caption_html: str = "",
 ) -> str:
-    """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `frames.race`'s."""
+    """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `races.race`'s."""
     rows = [
         (lane["title"], lane["steps"], _time(lane["seconds"]), format_bytes(lane["bytes_sent_max"]))
         for lane in race["lanes"]
@@ -78,7 +78,7 @@ def curve_html(
     id: str,  # noqa: A002 - the attribute's own name
     caption_html: str = "",
 ) -> str:
-    """Return a `<chunk-curve>`: time against the number of chunks. `curve` is `frames.curve`'s."""
+    """Return a `<chunk-curve>`: time against the number of chunks. `curve` is `races.curve`'s."""
     rows = [(point["chunks"], _time(point["seconds"])) for point in curve["points"]]
     head = f'<p><span class="ar-badge">{_text(curve["label"])}</span> {_text(curve["title"])}</p>'
     fallback = head + _table(("chunks", "time"), rows)
@@ -171,9 +171,10 @@ def _card(item: Data, number: int, count: int) -> str:
         f"<details><summary>Answer</summary><p>{' '.join(right)}</p></details>" if right else ""
     )
     listing = f"<ul>{options}</ul>" if options else ""
+    heading = "Predict first," if item.get("predict") else "Practice"
     return (
         f'<div class="ar-card" id="quiz-{_attribute(item["id"])}">'
-        f'<p class="ar-number">Practice {number} of {count}</p>'
+        f'<p class="ar-number">{heading} {number} of {count}</p>'
         f"<p>{typeset(item['stem'])}</p>{listing}{answer}</div>"
     )
 
@@ -198,7 +199,7 @@ def _json(data: Data) -> str:
 
 def _time(seconds: float) -> str:
     """Return a time as the figures and the prose beside them write it: in µs up to 10 ms."""
-    return f"{seconds * 1e6:.4g} µs" if 0 < seconds < _LAST_US else format_seconds(seconds)
+    return f"{seconds * 1e6:.5g} µs" if 0 < seconds < _LAST_US else format_seconds(seconds)
 
 
 def _text(value: object) -> str:

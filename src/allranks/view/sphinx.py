@@ -20,9 +20,11 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import frames
+from allranks.view import frames, races
+from allranks.view.asked import parse_controls
 from allranks.view.html import curve_html, flow_html, race_html
 from allranks.view.mathml import MathError, mathml
+from allranks.view.names import PARAMETERS
 from allranks.view.values import NumberError, evaluate
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ _STATE = {
     "chunk-flow": {
         *("n", "root", "algorithm", "chunks", "k", "nbytes", "S", "machine", "clock"),
         *("step", "cell", "play"),
+        *PARAMETERS,
     },
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
     "chunk-curve": {"alpha", "n", "nbytes", "S"},
@@ -115,7 +118,7 @@ class _Figure(SphinxDirective):
     @property
     def controls(self) -> dict[str, Any]:
         """Return what a reader can change."""
-        return frames.parse_controls(self.options.get("controls", ""), element=self.element)
+        return parse_controls(self.options.get("controls", ""), element=self.element)
 
 
 class ChunkFlow(_Figure):
@@ -128,6 +131,10 @@ class ChunkFlow(_Figure):
         "n": directives.positive_int,
         "root": directives.nonnegative_int,
         "chunks": directives.positive_int,
+        "node_size": directives.unchanged_required,
+        "radix": directives.positive_int,
+        "inner": directives.unchanged_required,
+        "outer": directives.unchanged_required,
         "nbytes": directives.unchanged_required,
         "machine": directives.unchanged_required,
         "controls": directives.unchanged,
@@ -140,12 +147,16 @@ class ChunkFlow(_Figure):
     def data(self) -> dict[str, Any]:
         """Return the schedule with the size and the machine."""
         collective, algorithm = self.arguments
+        parameters = {key: self.options[key] for key in PARAMETERS if key in self.options}
+        if "node_size" in parameters:
+            parameters["node_size"] = _node_size(parameters["node_size"])
         made = build(
             collective,
             algorithm,
             world_size=self.n,
             root=self.options.get("root"),
             num_chunks=self.options.get("chunks"),
+            **parameters,
         )
         return frames.flow(
             made,
@@ -155,7 +166,17 @@ class ChunkFlow(_Figure):
             elements=self.options.get("elements"),
             controls=self.controls,
             title=self.options.get("title"),
+            parameters=parameters,
         )
+
+
+def _node_size(text: str) -> int | tuple[int, ...]:
+    """Read `4`, or `3,3,2` for nodes that are not equal."""
+    sizes = tuple(int(size) for size in text.split(",") if size.strip().isdecimal())
+    if len(sizes) != len(text.split(",")):
+        message = f"node_size {text!r}: write 4, or 3,3,2 for nodes that differ"
+        raise ValueError(message)
+    return sizes if len(sizes) > 1 else sizes[0]
 
 
 class ChunkRace(_Figure):
@@ -182,7 +203,7 @@ class ChunkRace(_Figure):
             if needed not in self.options:
                 message = f"give the option :{needed}:"
                 raise ValueError(message)
-        return frames.race(
+        return races.race(
             [name.strip() for name in self.options["algorithms"].split(",")],
             collective=self.options["collective"],
             world_size=self.n,
@@ -214,7 +235,7 @@ class ChunkCurve(_Figure):
         if self.arguments[0] != "chain-segments":
             message = f"unknown curve {self.arguments[0]!r}; known: chain-segments"
             raise ValueError(message)
-        return frames.curve(
+        return races.curve(
             world_size=self.n,
             nbytes=self.nbytes,
             topology=self.machine,

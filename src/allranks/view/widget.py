@@ -15,7 +15,7 @@ import traitlets
 
 from allranks.schedule import Schedule, Trace
 from allranks.topology import Topology
-from allranks.view import frames
+from allranks.view import frames, races
 from allranks.view.bundle import stylesheet, widget_module
 from allranks.view.html import flow_html, race_html, self_contained
 
@@ -94,8 +94,8 @@ def race(
     """Let schedules of one collective run against one clock, for S = `nbytes`.
 
     Raises:
-        ValueError: see `allranks.view.frames.race_of`.
+        ValueError: see `allranks.view.races.race_of`.
     """
-    data = frames.race_of(schedules, nbytes=nbytes, topology=topology)
+    data = races.race_of(schedules, nbytes=nbytes, topology=topology)
     data["controls"] = {"nbytes": [1, 1e9], "count": True}
     return Figure(element="chunk-race", data=data)

@@ -1,10 +1,37 @@
 // @ts-check
-// The generators of allranks.algorithms once more, so that a page can change n without a kernel.
-// tests/view compares them with the Python ones, transfer for transfer.
+// The table of allranks.algorithms once more, so that a page can change n without a kernel. The
+// generators stand in algorithms/, one family a file. tests/view compares every transfer.
 
-/** @typedef {"copy" | "reduce"} Op */
-/** @typedef {[src: number, dst: number, chunk: number, op: Op]} Transfer */
-/** @typedef {Transfer[]} Step */
+import { directAllToAll, pairwiseAllToAll } from "./algorithms/all_to_all.js";
+import { bruckAllGather, bruckAllToAll } from "./algorithms/bruck.js";
+import { chainBroadcast, chainReduce } from "./algorithms/chain.js";
+import {
+  directAllGather, directAllReduce, directReduceScatter, flatAllReduce, flatBroadcast, flatGather, flatReduce,
+  flatScatter, oneShotAllReduce,
+} from "./algorithms/direct.js";
+import { doubleBinaryTreeAllReduce } from "./algorithms/double_tree.js";
+import {
+  powerOfTwo, rabenseifnerAllReduce, recursiveDoublingAllGather, recursiveDoublingAllReduce, recursiveHalvingReduceScatter,
+} from "./algorithms/doubling.js";
+import {
+  ableToAllReduce, ableToAllToAll, allReduceChunks, hierarchicalAllReduce, hierarchicalAllToAll,
+} from "./algorithms/hierarchical.js";
+import { neighborExchangeAllGather } from "./algorithms/neighbor.js";
+import { nvlsAllGather, nvlsAllReduce, nvlsReduceScatter } from "./algorithms/nvls.js";
+import { patAllGather, patReduceScatter } from "./algorithms/pat.js";
+import {
+  bidirectionalRingAllGather, bidirectionalRingAllReduce, bidirectionalRingReduceScatter, ringAllGather, ringAllReduce,
+  ringReduceScatter, unchunkedRingAllReduce,
+} from "./algorithms/ring.js";
+import { sharpAllReduce, sharpSwitches } from "./algorithms/sharp.js";
+import {
+  binomialAllReduce, binomialBroadcast, binomialGather, binomialReduce, binomialScatter, scatterAllGatherBroadcast,
+} from "./algorithms/tree.js";
+
+/** @typedef {import("./algorithms/base.js").Op} Op */
+/** @typedef {import("./algorithms/base.js").Transfer} Transfer */
+/** @typedef {import("./algorithms/base.js").Step} Step */
+/** @typedef {import("./algorithms/base.js").Parameters} Parameters */
 /**
  * @typedef {object} Schedule
  * @property {string} collective
@@ -17,146 +44,108 @@
  */
 /**
  * @typedef {object} Algorithm
- * @property {(n: number, root: number, chunks: number) => Step[]} steps
- * @property {(n: number) => number} chunks how many pieces, if nobody asks for another number
+ * @property {(n: number, given: Parameters) => Step[]} steps
+ * @property {(n: number, given: Omit<Parameters, "chunks">) => number} chunks how many pieces, if nobody asks for another number
  * @property {boolean} open whether the number of chunks may be chosen
- * @property {number} switches
+ * @property {(n: number, given: Parameters) => number} switches
+ * @property {(n: number, given: Parameters) => boolean} able whether there is a schedule for these numbers
  */
-
-/** @param {number} count @returns {number[]} 0 .. count - 1 */
-export function range(count) {
-  return Array.from({ length: Math.max(0, count) }, (_, index) => index);
-}
-
-/** @param {number} value @param {number} n @returns {number} value mod n, never negative */
-export function modulo(value, n) {
-  return ((value % n) + n) % n;
-}
-
-/** @param {number} n @returns {number[]} 1, 2, 4, ... below n */
-function distances(n) {
-  const found = [];
-  for (let distance = 1; distance < n; distance *= 2) found.push(distance);
-  return found;
-}
-
-/** @param {number} n @param {number} root @returns {Step[]} */
-function flatBroadcast(n, root) {
-  return range(n - 1).map((far) => [[root, (root + far + 1) % n, 0, "copy"]]);
-}
-
-/** @param {number} n @param {number} root @returns {Step[]} */
-function flatReduce(n, root) {
-  return range(n - 1).map((far) => [[(root + far + 1) % n, root, 0, "reduce"]]);
-}
-
-/** @param {number} n @param {number} shift 0: from the root on, 1: towards the root
- *  @param {number} chunks @param {number} root @param {Op} op @returns {Step[]} */
-function chain(n, shift, chunks, root, op) {
-  const hops = n - 1;
-  return range(hops ? hops - 1 + chunks : 0).map((step) =>
-    range(hops)
-      .filter((hop) => step - hop >= 0 && step - hop < chunks)
-      .map((hop) => [(root + hop + shift) % n, (root + hop + shift + 1) % n, step - hop, op]),
-  );
-}
-
-/** @param {number} n @param {number} root @returns {Step[]} */
-function binomialBroadcast(n, root) {
-  return distances(n).map((distance) =>
-    range(Math.min(distance, n - distance)).map((v) => [
-      (root + v) % n,
-      (root + v + distance) % n,
-      0,
-      "copy",
-    ]),
-  );
-}
-
-/** @param {number} n @param {number} root @returns {Step[]} */
-function binomialReduce(n, root) {
-  return binomialBroadcast(n, root)
-    .reverse()
-    .map((step) => step.map(([src, dst, chunk]) => [dst, src, chunk, "reduce"]));
-}
-
-/** @param {number} n @param {number} root @returns {Step[]} */
-function binomialScatter(n, root) {
-  return distances(n)
-    .reverse()
-    .map((distance) => {
-      /** @type {Step} */
-      const step = [];
-      for (let v = 0; v < n - distance; v += 2 * distance) {
-        for (let block = v + distance; block < Math.min(v + 2 * distance, n); block += 1) {
-          step.push([(root + v) % n, (root + v + distance) % n, (root + block) % n, "copy"]);
-        }
-      }
-      return step;
-    });
-}
-
-/** @param {number} n @returns {Step[]} */
-function ringReduceScatter(n) {
-  return range(n - 1).map((step) =>
-    range(n).map((rank) => [rank, (rank + 1) % n, modulo(rank - 1 - step, n), "reduce"]),
-  );
-}
-
-/** @param {number} n @returns {Step[]} */
-function ringAllGather(n) {
-  return range(n - 1).map((step) =>
-    range(n).map((rank) => [rank, (rank + 1) % n, modulo(rank - step, n), "copy"]),
-  );
-}
-
-/** @param {number} n @param {number} chunks @returns {Step[]} */
-function sharpAllReduce(n, chunks) {
-  return range(n > 1 ? chunks + 1 : 0).map((step) => {
-    /** @type {Step} */
-    const up = step < chunks ? range(n).map((rank) => [rank, n, step, "reduce"]) : [];
-    /** @type {Step} */
-    const down = step > 0 ? range(n).map((rank) => [n, rank, step - 1, "copy"]) : [];
-    return [...up, ...down];
-  });
-}
 
 const ONE = () => 1;
 /** @param {number} n @returns {number} */
 const PER_RANK = (n) => n;
+/** @param {number} n @returns {number} */
+const PER_PAIR = (n) => n * n;
+/** @param {number} n @returns {number} */
+const ONE_ABOVE = (n) => (n > 1 ? 1 : 0);
 
-/** @param {Algorithm["steps"]} steps @param {Algorithm["chunks"]} chunks @param {boolean} open
- *  @param {number} switches @returns {Algorithm} */
-function algorithm(steps, chunks = ONE, open = false, switches = 0) {
-  return { steps, chunks, open, switches };
+/** @param {Algorithm["steps"]} steps @param {Algorithm["chunks"]} [chunks] @param {Partial<Algorithm>} [more] @returns {Algorithm} */
+function algorithm(steps, chunks = ONE, more = {}) {
+  return { steps, chunks, open: false, switches: () => 0, able: () => true, ...more };
 }
+
+const NOTHING = { root: 0, nodeSize: null, inner: null, outer: null, radix: null };
+const OPEN = { open: true };
+const NVLS = {
+  open: true,
+  switches: ONE_ABOVE,
+  /** @type {Algorithm["able"]} */
+  able: (n, { chunks }) => chunks % n === 0,
+};
 
 /** @type {Record<string, Record<string, Algorithm>>} */
 export const ALGORITHMS = {
   broadcast: {
-    flat: algorithm((n, root) => flatBroadcast(n, root)),
-    chain: algorithm((n, root, chunks) => chain(n, 0, chunks, root, "copy"), ONE, true),
-    binomial: algorithm((n, root) => binomialBroadcast(n, root)),
-    scatter_all_gather: algorithm(
-      (n, root) => [...binomialScatter(n, root), ...ringAllGather(n)],
-      PER_RANK,
-    ),
+    flat: algorithm((n, { root }) => flatBroadcast(n, root)),
+    chain: algorithm((n, { root, chunks }) => chainBroadcast(n, root, chunks), ONE, OPEN),
+    binomial: algorithm((n, { root }) => binomialBroadcast(n, root)),
+    scatter_all_gather: algorithm((n, { root }) => scatterAllGatherBroadcast(n, root), PER_RANK),
   },
   reduce: {
-    flat: algorithm((n, root) => flatReduce(n, root)),
-    chain: algorithm((n, root, chunks) => chain(n, 1, chunks, root, "reduce"), ONE, true),
-    binomial: algorithm((n, root) => binomialReduce(n, root)),
+    flat: algorithm((n, { root }) => flatReduce(n, root)),
+    chain: algorithm((n, { root, chunks }) => chainReduce(n, root, chunks), ONE, OPEN),
+    binomial: algorithm((n, { root }) => binomialReduce(n, root)),
   },
-  scatter: { binomial: algorithm((n, root) => binomialScatter(n, root), PER_RANK) },
-  all_gather: { ring: algorithm((n) => ringAllGather(n), PER_RANK) },
-  reduce_scatter: { ring: algorithm((n) => ringReduceScatter(n), PER_RANK) },
+  scatter: {
+    flat: algorithm((n, { root }) => flatScatter(n, root), PER_RANK),
+    binomial: algorithm((n, { root }) => binomialScatter(n, root), PER_RANK),
+  },
+  gather: {
+    flat: algorithm((n, { root }) => flatGather(n, root), PER_RANK),
+    binomial: algorithm((n, { root }) => binomialGather(n, root), PER_RANK),
+  },
+  all_gather: {
+    ring: algorithm(ringAllGather, PER_RANK),
+    bidirectional_ring: algorithm(bidirectionalRingAllGather, PER_RANK),
+    neighbor_exchange: algorithm(neighborExchangeAllGather, PER_RANK, { able: (n) => n === 1 || n % 2 === 0 }),
+    recursive_doubling: algorithm(recursiveDoublingAllGather, PER_RANK, { able: (n) => n === powerOfTwo(n) }),
+    bruck: algorithm(bruckAllGather, PER_RANK),
+    direct: algorithm(directAllGather, PER_RANK),
+    pat: algorithm(patAllGather, PER_RANK),
+    nvls: algorithm((n, { chunks }) => nvlsAllGather(n, chunks), PER_RANK, NVLS),
+  },
+  reduce_scatter: {
+    ring: algorithm(ringReduceScatter, PER_RANK),
+    bidirectional_ring: algorithm(bidirectionalRingReduceScatter, PER_RANK),
+    recursive_halving: algorithm(recursiveHalvingReduceScatter, PER_RANK),
+    direct: algorithm(directReduceScatter, PER_RANK),
+    pat: algorithm(patReduceScatter, PER_RANK),
+    nvls: algorithm((n, { chunks }) => nvlsReduceScatter(n, chunks), PER_RANK, NVLS),
+  },
   all_reduce: {
-    ring: algorithm((n) => [...ringReduceScatter(n), ...ringAllGather(n)], PER_RANK),
-    sharp: algorithm((n, _root, chunks) => sharpAllReduce(n, chunks), ONE, true, 1),
+    flat: algorithm(flatAllReduce),
+    unchunked_ring: algorithm(unchunkedRingAllReduce, ONE, { able: (n) => n < 3 }),
+    ring: algorithm(ringAllReduce, PER_RANK),
+    bidirectional_ring: algorithm(bidirectionalRingAllReduce, PER_RANK),
+    binomial: algorithm(binomialAllReduce),
+    recursive_doubling: algorithm(recursiveDoublingAllReduce),
+    rabenseifner: algorithm(rabenseifnerAllReduce, powerOfTwo),
+    direct: algorithm(directAllReduce, PER_RANK),
+    one_shot: algorithm(oneShotAllReduce),
+    double_binary_tree: algorithm((n, { chunks }) => doubleBinaryTreeAllReduce(n, chunks), () => 2, { open: true, able: (n, { chunks }) => n === 1 || chunks % 2 === 0 }),
+    hierarchical: algorithm((n, given) => hierarchicalAllReduce(n, given, plain), (n, given) => allReduceChunks(n, given, plain), {
+      able: (n, given) => ableToAllReduce(n, given, plain),
+    }),
+    sharp: algorithm((n, { chunks, radix }) => sharpAllReduce(n, chunks, radix), ONE, {
+      open: true,
+      switches: (n, { radix }) => sharpSwitches(n, radix),
+      able: (_n, { radix }) => radix === null || radix > 1,
+    }),
+    nvls: algorithm((n, { chunks }) => nvlsAllReduce(n, chunks), PER_RANK, NVLS),
+  },
+  all_to_all: {
+    direct: algorithm(directAllToAll, PER_PAIR),
+    pairwise: algorithm(pairwiseAllToAll, PER_PAIR),
+    bruck: algorithm(bruckAllToAll, PER_PAIR),
+    hierarchical: algorithm((n, given) => hierarchicalAllToAll(n, given, plain), PER_PAIR, {
+      able: (n, given) => ableToAllToAll(n, given, plain),
+    }),
   },
 };
 
 export const ROOTED = new Set(["broadcast", "reduce", "scatter", "gather"]);
+/** Beyond this a page would be slow; Python writes out more. */
+const MOST_TRANSFERS = 100_000;
 
 /** @param {string} collective @param {string} name @returns {Algorithm | null} */
 export function find(collective, name) {
@@ -165,25 +154,49 @@ export function find(collective, name) {
 }
 
 /**
+ * An algorithm with nothing decided but n: what runs inside or between the nodes of a hierarchy.
+ * @type {import("./algorithms/hierarchical.js").Table}
+ */
+function plain(collective, name) {
+  const entry = find(collective, name);
+  if (!entry) return null;
+  /** @param {number} n @returns {Parameters} */
+  const usual = (n) => ({ ...NOTHING, chunks: entry.chunks(n, NOTHING) });
+  return {
+    steps: (n) => entry.steps(n, usual(n)),
+    chunks: (n) => entry.chunks(n, NOTHING),
+    able: (n) => entry.able(n, usual(n)),
+    switches: entry.switches(2, usual(2)),
+  };
+}
+
+/** What may be asked for beside n. @typedef {{root?: number | null, chunks?: number | null, nodeSize?: number | number[] | null, inner?: string | null, outer?: string | null, radix?: number | null}} Asked */
+
+/**
  * The schedule of a collective by an algorithm, or null if this page cannot make it.
  * @param {string} collective
  * @param {string} name
- * @param {{n: number, root?: number | null, chunks?: number | null}} size
+ * @param {{n: number} & Asked} size
  * @returns {Schedule | null}
  */
-export function build(collective, name, { n, root = 0, chunks = null }) {
+export function build(collective, name, { n, root = 0, chunks = null, nodeSize = null, inner = null, outer = null, radix = null }) {
   const entry = find(collective, name);
   if (!entry || !Number.isInteger(n) || n < 1) return null;
   const rooted = ROOTED.has(collective);
   const start = rooted ? Math.min(Math.max(root ?? 0, 0), n - 1) : 0;
-  const pieces = entry.open && chunks ? chunks : entry.chunks(n);
+  const given = { root: start, nodeSize, inner, outer, radix };
+  const pieces = entry.open && chunks ? chunks : entry.chunks(n, given);
+  const all = { ...given, chunks: pieces };
+  if (!entry.able(n, all)) return null;
+  const steps = entry.steps(n, all);
+  if (steps.reduce((sum, step) => sum + step.length, 0) > MOST_TRANSFERS) return null;
   return {
     collective,
     algorithm: name,
     world_size: n,
     num_chunks: pieces,
     root: rooted ? start : null,
-    num_switches: n > 1 ? entry.switches : 0,
-    steps: entry.steps(n, start, pieces),
+    num_switches: entry.switches(n, all),
+    steps,
   };
 }

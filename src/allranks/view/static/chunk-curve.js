@@ -1,11 +1,11 @@
 // @ts-check
 // <chunk-curve>: the time of a pipelined chain against its number of chunks, and its minimum.
 
+import { slider } from "./controls.js";
 import { describe, lastChunks, points } from "./curve.js";
 import { dataOf, h, s, whenParsed } from "./dom.js";
-import { bestChunks, chainSeconds } from "./engine.js";
 import { bytes, plural, rate, significant, ticks, time as seconds, timeUnit } from "./format.js";
-import { slider } from "./player.js";
+import { bestChunks, chainSeconds } from "./price.js";
 
 /** @typedef {import("./curve.js").Curve} Curve */
 
@@ -56,7 +56,7 @@ export class ChunkCurve extends HTMLElement {
     this.original = this.curve;
     this.makeControls(this.curve);
     const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.say, this.table]) {
+    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.say, h("p", { class: "ar-back-place" }), this.table]) {
       this.insertBefore(part, caption);
     }
     if (caption) this.insertBefore(caption, this.table);

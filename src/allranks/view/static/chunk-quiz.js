@@ -1,7 +1,7 @@
 // @ts-check
 // <chunk-quiz>: practice items with an answer to every answer.
 
-import { range } from "./algorithms.js";
+import { range } from "./algorithms/base.js";
 import { dataOf, h, prose, uniqueId, whenParsed } from "./dom.js";
 import { letter } from "./format.js";
 import { judgeChoice, judgeMulti, judgeNext, judgeNumber, judgeOrder, judgeSpot, judgeState } from "./judge.js";
@@ -47,7 +47,7 @@ export class ChunkQuiz extends HTMLElement {
 /** @param {Item} item @param {number} number @param {number} total @returns {HTMLElement} */
 function card(item, number, total) {
   const form = formOf(item);
-  const heading = item.predict ? "Predict first" : `Practice ${number} of ${total}`;
+  const heading = `${item.predict ? "Predict first," : "Practice"} ${number} of ${total}`;
   const stem = h("p", { class: "ar-stem", id: uniqueId("ar-stem") }, prose(item.stem));
   const legend = h("legend", {}, h("span", { class: "ar-number" }, heading), stem);
   const feedback = h("div", { class: "ar-feedback", "aria-live": "polite", "aria-atomic": "true" });

@@ -1,11 +1,13 @@
 // @ts-check
 // <chunk-race>: several algorithms on one clock, with the bytes that every rank sends.
 
-import { range, ROOTED } from "./algorithms.js";
+import { ROOTED } from "./algorithms.js";
+import { range } from "./algorithms/base.js";
+import { chooseSegment, picker, segmented, slider } from "./controls.js";
 import { h, s } from "./dom.js";
 import { bytes, plural, rate, ticks, time as seconds, timeUnit } from "./format.js";
-import { chooseSegment, picker, PlayerElement, segmented, slider } from "./player.js";
-import { lanes, result, winners } from "./race.js";
+import { PlayerElement } from "./player.js";
+import { absent, lanes, result, winners } from "./race.js";
 
 /** @typedef {import("./race.js").Race} Race */
 /** @typedef {import("./race.js").Lane} Lane */
@@ -25,7 +27,7 @@ import { lanes, result, winners } from "./race.js";
  * @property {number} y
  */
 
-const ROW = 80;
+const ROW = 70;
 const TOP = 44;
 
 export class ChunkRace extends PlayerElement {
@@ -64,6 +66,12 @@ export class ChunkRace extends PlayerElement {
 
   get duration() {
     return 9;
+  }
+
+  sentences() {
+    if (!this.race) return [];
+    const all = this.lanes.map((lane) => lane.title).join("; ");
+    return [this.startLine(), `At ${seconds(1.2345e-3)}, finished: ${all}.`, result(this.race, this.lanes)];
   }
 
   timeText() {
@@ -168,9 +176,10 @@ export class ChunkRace extends PlayerElement {
     if (size !== null) next.nbytes = Math.round(size);
     const root = number("root", 0, next.n - 1);
     if (root !== null) next.root = Math.round(root);
-    if (next.root !== null) next.root = Math.min(next.root, next.n - 1);
     const machine = asked.get("machine");
     if (machine && Object.hasOwn(race.machines, machine)) next.machine = machine;
+    next.n = Math.min(next.n, race.machines[next.machine]?.most ?? Infinity);
+    if (next.root !== null) next.root = Math.min(next.root, next.n - 1);
     const count = asked.get("count");
     if (count === "steps" || count === "time") next.count = count;
     const k = asked.get("k");
@@ -213,15 +222,18 @@ export class ChunkRace extends PlayerElement {
     if (this.group) chooseSegment(this.group, race.count);
     const machine = race.machines[race.machine];
     const root = race.root === null ? "" : `, root ${race.root}`;
+    const out = absent(race);
+    const without = out.length ? ` · not for ${plural(race.n, "rank")} of this machine: ${out.join("; ")}` : "";
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, race.label),
       h("strong", {}, race.title),
-      h("span", { class: "ar-sub" }, `${plural(race.n, "rank")}${root} · S = ${bytes(race.nbytes)} · machine “${race.machine}”: α ${seconds(machine?.alpha ?? 0)}, ${rate(machine?.bandwidth ?? 0)} per direction`),
+      h("span", { class: "ar-sub" }, `${plural(race.n, "rank")}${root} · S = ${bytes(race.nbytes)} · machine “${race.machine}”: α ${seconds(machine?.alpha ?? 0)}, ${rate(machine?.bandwidth ?? null)} per direction${without}`),
     );
     this.frameBox.setAttribute("aria-label", `${race.title}. Keys: space plays, arrows step, Home and End.`);
     this.room = 0;
     this.makeTable();
     this.draw();
+    this.reserve();
   }
 
   makeTable() {

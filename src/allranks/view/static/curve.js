@@ -1,9 +1,9 @@
 // @ts-check
 // The time of a pipelined chain against its number of chunks: pure functions of the data.
 
-import { range } from "./algorithms.js";
-import { bestChunks, chainSeconds } from "./engine.js";
+import { range } from "./algorithms/base.js";
 import { time as seconds } from "./format.js";
+import { bestChunks, chainSeconds } from "./price.js";
 
 /**
  * @typedef {object} Curve
@@ -14,7 +14,7 @@ import { time as seconds } from "./format.js";
  * @property {number} n
  * @property {number} nbytes
  * @property {string} machine
- * @property {import("./engine.js").Machine} costs
+ * @property {import("./price.js").Machine} costs
  * @property {Record<string, unknown>} controls
  */
 

@@ -2,7 +2,7 @@
 // Numbers and names as people read them.
 
 /** @param {number} value @param {number} digits significant @returns {string} */
-export function significant(value, digits = 4) {
+export function significant(value, digits = 5) {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const rounded = Number(value.toPrecision(digits));
@@ -24,7 +24,7 @@ export function timeUnit(seconds) {
   return { factor: 1, unit: "s" };
 }
 
-/** @param {number} seconds @returns {string} for example "2287 µs" */
+/** @param {number} seconds @returns {string} as the prose beside it writes it: "2286.5 µs" */
 export function time(seconds) {
   const { factor, unit } = timeUnit(seconds);
   return `${significant(seconds * factor)} ${unit}`;
@@ -36,7 +36,7 @@ export function bytes(nbytes) {
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let power = 0;
   let value = nbytes;
-  while (Math.abs(Number(value.toPrecision(4))) >= 1000 && power < units.length - 1) {
+  while (Math.abs(Number(value.toPrecision(5))) >= 1000 && power < units.length - 1) {
     value /= 1000;
     power += 1;
   }
@@ -55,12 +55,23 @@ export function above(ratio) {
   return more < 1 ? `${significant(more * 100, more < 0.0995 ? 2 : 3)} % above` : `${significant(ratio, 3)} times`;
 }
 
+/** @type {Record<string, string>} */
+const WORDS = {
+  scatter_all_gather: "scatter + all-gather",
+  all_to_all: "all-to-all",
+  all_gather: "all-gather",
+  all_reduce: "all-reduce",
+  reduce_scatter: "reduce-scatter",
+  bruck: "Bruck",
+  nvls: "NVLS",
+  pat: "PAT",
+  rabenseifner: "Rabenseifner",
+  sharp: "SHARP",
+};
+
 /** @param {string} name for example "scatter_all_gather" @returns {string} as prose writes it */
 export function words(name) {
-  const known = { scatter_all_gather: "scatter + all-gather", all_to_all: "all-to-all", sharp: "SHARP" };
-  return Object.hasOwn(known, name)
-    ? known[/** @type {keyof typeof known} */ (name)]
-    : name.replace(/^all_(\w+)/, "all-$1").replace("reduce_scatter", "reduce-scatter").replaceAll("_", " ");
+  return (Object.hasOwn(WORDS, name) ? WORDS[name] : undefined) ?? name.replaceAll("_", " ");
 }
 
 /** @param {number} part a rank @returns {string} a..z, then a1, b1, ... without end */

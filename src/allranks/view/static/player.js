@@ -39,6 +39,13 @@ export class PlayerElement extends HTMLElement {
     /** @type {ResizeObserver | null} */
     this.resizer = null;
     this.onAnswered = () => this.checkGate();
+    /** Where the figure stood before it was printed. @type {number | null} */
+    this.unprinted = null;
+    this.onPrint = () => this.toPaper();
+    this.onScreen = () => this.fromPaper();
+    /** @param {MediaQueryListEvent} event */
+    this.onMedium = (event) => (event.matches ? this.toPaper() : this.fromPaper());
+    this.reservedFor = "";
   }
 
   /** @returns {number} @abstract */
@@ -67,6 +74,16 @@ export class PlayerElement extends HTMLElement {
     return "";
   }
 
+  /** @returns {string} two times with one moment have one sentence */
+  moment() {
+    return String(this.stop);
+  }
+
+  /** @returns {string[]} what the figure will say, or enough of it to know how long it can be */
+  sentences() {
+    return [this.sentence()];
+  }
+
   /** @returns {string} @abstract */
   timeText() {
     return "";
@@ -77,6 +94,9 @@ export class PlayerElement extends HTMLElement {
 
   connectedCallback() {
     document.addEventListener(ANSWERED, this.onAnswered);
+    window.addEventListener("beforeprint", this.onPrint);
+    window.addEventListener("afterprint", this.onScreen);
+    window.matchMedia("print").addEventListener("change", this.onMedium);
     whenParsed(() => {
       if (!this.upgraded) this.upgrade();
       this.watch();
@@ -85,6 +105,9 @@ export class PlayerElement extends HTMLElement {
 
   disconnectedCallback() {
     document.removeEventListener(ANSWERED, this.onAnswered);
+    window.removeEventListener("beforeprint", this.onPrint);
+    window.removeEventListener("afterprint", this.onScreen);
+    window.matchMedia("print").removeEventListener("change", this.onMedium);
     this.pause();
     this.watcher?.disconnect();
     this.resizer?.disconnect();
@@ -115,6 +138,43 @@ export class PlayerElement extends HTMLElement {
 
   resized() {
     this.draw();
+    this.reserve();
+  }
+
+  /** Nobody can play on paper: a figure is printed as it ends. */
+  toPaper() {
+    if (!this.upgraded || this.unprinted !== null) return;
+    this.pause();
+    this.unprinted = this.time;
+    this.go(this.total);
+    this.speak();
+  }
+
+  fromPaper() {
+    const before = this.unprinted;
+    if (before === null) return;
+    this.unprinted = null;
+    this.go(before);
+    this.speak();
+  }
+
+  /** Makes room for the longest sentence, so that nothing moves while the figure plays. */
+  reserve() {
+    const room = this.say.clientWidth;
+    if (!room) return;
+    const texts = this.sentences().sort((a, b) => b.length - a.length).slice(0, 4);
+    const wanted = `${room} ${texts.join("")}`;
+    if (wanted === this.reservedFor) return;
+    this.reservedFor = wanted;
+    const ruler = h("p", { class: "ar-say ar-ruler", "aria-hidden": "true" });
+    ruler.style.width = `${room}px`;
+    this.say.after(ruler);
+    const heights = texts.map((text) => {
+      ruler.textContent = text;
+      return ruler.offsetHeight;
+    });
+    ruler.remove();
+    this.say.style.minHeight = `${Math.max(0, ...heights)}px`;
   }
 
   /** @returns {HTMLElement} the row of buttons, the scrub bar and the speed */
@@ -137,8 +197,8 @@ export class PlayerElement extends HTMLElement {
     this.scrub.addEventListener("input", () => {
       this.pause();
       this.go((Number(this.scrub.value) / SCRUB) * this.total);
+      this.speak();
     });
-    this.scrub.addEventListener("change", () => this.speak());
     const speedId = uniqueId("ar-speed");
     const speed = h("select", { id: speedId, class: "ar-select" });
     for (const value of SPEEDS) {
@@ -151,6 +211,7 @@ export class PlayerElement extends HTMLElement {
       h("span", { class: "ar-buttons" }, toStart, back, this.playButton, step, toEnd),
       this.scrub,
       h("span", { class: "ar-speed" }, h("label", { for: speedId }, "speed"), speed),
+      h("span", { class: "ar-back-place" }),
     );
     this.gate = h("div", { class: "ar-gate", hidden: true });
     return h("div", { class: "ar-transport" }, this.gate, bar);
@@ -174,7 +235,7 @@ export class PlayerElement extends HTMLElement {
     this.scrub.setAttribute("aria-valuetext", this.timeText());
     this.scrub.style.setProperty("--ar-done", `${this.total ? (this.time / this.total) * 100 : 0}%`);
     this.draw();
-    if (this.stop !== this.told) {
+    if (this.stop !== this.told && this.unprinted === null) {
       this.told = this.stop;
       this.dispatchEvent(new CustomEvent(STOP, { bubbles: true }));
     }
@@ -215,7 +276,7 @@ export class PlayerElement extends HTMLElement {
     this.setPlaying(true);
     this.last = performance.now();
     const still = reducedMotion();
-    let seen = this.stop;
+    let seen = this.moment();
     let waited = 0;
     /** @param {number} now */
     const tick = (now) => {
@@ -231,8 +292,9 @@ export class PlayerElement extends HTMLElement {
       } else {
         this.go(this.time + (passed / this.duration) * this.total);
       }
-      if (this.stop !== seen) {
-        seen = this.stop;
+      const moment = this.moment();
+      if (moment !== seen) {
+        seen = moment;
         this.speak();
       }
       if (this.time >= this.total * (1 - 1e-9)) {
@@ -308,84 +370,4 @@ export class PlayerElement extends HTMLElement {
     }
     if (opened) this.speak();
   }
-}
-
-/**
- * A row of choices of which one is taken.
- * @param {string} legend @param {[value: string, text: string][]} options @param {string} chosen
- * @param {(value: string) => void} act
- * @returns {HTMLFieldSetElement}
- */
-export function segmented(legend, options, chosen, act) {
-  const name = uniqueId("ar-choice");
-  const group = h("fieldset", { class: "ar-segmented" }, h("legend", {}, legend));
-  for (const [value, text] of options) {
-    const input = h("input", { type: "radio", name, value, checked: value === chosen });
-    input.addEventListener("change", () => act(value));
-    group.append(h("label", {}, input, h("span", {}, text)));
-  }
-  return group;
-}
-
-/** @param {HTMLFieldSetElement} group @param {string} value */
-export function chooseSegment(group, value) {
-  for (const input of group.querySelectorAll("input")) input.checked = input.value === value;
-}
-
-/**
- * @param {string} text @param {[value: string, text: string][]} options @param {string} chosen
- * @param {(value: string) => void} act
- */
-export function picker(text, options, chosen, act) {
-  const id = uniqueId("ar-pick");
-  const select = h("select", { id, class: "ar-select" });
-  for (const [value, title] of options) select.append(h("option", { value, selected: value === chosen }, title));
-  select.addEventListener("change", () => act(select.value));
-  return { node: h("div", { class: "ar-control" }, h("label", { for: id }, text), select), select };
-}
-
-/**
- * A slider with its value in words.
- * @param {string} text
- * @param {{min: number, max: number, step: number | "any", value: number, log?: boolean, show: (value: number) => string}} scale
- * @param {(value: number) => void} act
- */
-export function slider(text, scale, act) {
-  const id = uniqueId("ar-slide");
-  /** @param {number} value */
-  const to = (value) => (scale.log ? Math.log10(value) : value);
-  /** @param {number} raw */
-  const from = (raw) => (scale.log ? 10 ** raw : raw);
-  const input = h("input", { id, type: "range", min: to(scale.min), max: to(scale.max), step: scale.log ? "any" : scale.step, value: to(scale.value) });
-  const output = h("output", { for: id });
-  /** @param {number} value */
-  const show = (value) => {
-    output.textContent = scale.show(value);
-    input.setAttribute("aria-valuetext", scale.show(value));
-    input.style.setProperty("--ar-done", `${((to(value) - to(scale.min)) / (to(scale.max) - to(scale.min) || 1)) * 100}%`);
-  };
-  input.addEventListener("input", () => {
-    const value = from(Number(input.value));
-    show(value);
-    act(value);
-  });
-  if (scale.log) {
-    input.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 0.05, ArrowUp: 0.05, ArrowLeft: -0.05, ArrowDown: -0.05, PageUp: 0.5, PageDown: -0.5 }[event.key];
-      if (by === undefined) return;
-      event.preventDefault();
-      input.value = String(Number(input.value) + by);
-      input.dispatchEvent(new Event("input"));
-    });
-  }
-  show(scale.value);
-  return {
-    node: h("div", { class: "ar-control ar-slider" }, h("label", { for: id }, text), input, output),
-    /** @param {number} value */
-    put: (value) => {
-      input.value = String(to(value));
-      show(value);
-    },
-    input,
-  };
 }

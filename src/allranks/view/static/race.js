@@ -1,14 +1,16 @@
 // @ts-check
 // What a race shows: pure functions of the data.
 
-import { build, find, range } from "./algorithms.js";
-import { bestChunks, cost, sentByStep, stepSeconds } from "./engine.js";
+import { build } from "./algorithms.js";
+import { range } from "./algorithms/base.js";
 import { bytes, plural, time as seconds, words } from "./format.js";
+import { bestChunks, cost, runsOn, sentByStep, stepSeconds } from "./price.js";
+import { asBuilt, parameterWords } from "./rebuild.js";
 
-/** @typedef {import("./engine.js").Machine} Machine */
-/** @typedef {import("./engine.js").Cost} Cost */
-/** `piped`: its chunks follow the control k.
- *  @typedef {{algorithm: string, chunks: number | "auto", piped: boolean}} Entrant */
+/** @typedef {import("./price.js").Machine} Machine */
+/** @typedef {import("./price.js").Cost} Cost */
+/** `chunks` null is the usual number; `piped`: its chunks follow the control k, "auto" is the best.
+ *  @typedef {{algorithm: string, chunks: number | "auto" | null, piped: boolean, parameters?: import("./rebuild.js").Made}} Entrant */
 /**
  * @typedef {object} Race
  * @property {string} format
@@ -35,28 +37,38 @@ import { bytes, plural, time as seconds, words } from "./format.js";
  * @property {number} total in the unit of the axis
  */
 
-/** @param {Race} race @param {Entrant} entrant @returns {string} */
+/** @param {Race} race @param {Entrant} entrant @returns {string} as allranks.view.names.entrant_title writes it */
 export function entrantTitle(race, entrant) {
   const chunks = chunksOf(race, entrant);
-  const open = find(race.collective, entrant.algorithm)?.open;
-  return open && (entrant.piped || chunks > 1)
-    ? `${words(entrant.algorithm)}, ${plural(chunks, "chunk")}`
-    : words(entrant.algorithm);
+  const cut = chunks === null ? "" : `, ${plural(chunks, "chunk")}`;
+  return `${words(entrant.algorithm)}${cut}${parameterWords(entrant.parameters ?? {})}`;
 }
 
-/** @param {Race} race @param {Entrant} entrant @returns {number} */
+/** @param {Race} race @param {Entrant} entrant @returns {number | null} null is the usual number */
 function chunksOf(race, entrant) {
   const machine = race.machines[race.machine];
-  if (entrant.chunks !== "auto" || !machine) return Number(entrant.chunks);
-  return bestChunks(race.n, race.nbytes, machine);
+  if (entrant.piped && (entrant.chunks === "auto" || entrant.chunks === null)) return machine ? bestChunks(race.n, race.nbytes, machine) : 1;
+  return entrant.chunks === null ? null : Number(entrant.chunks);
 }
 
-/** @param {Race} race @returns {Lane[]} one per entrant, in the order given */
+/** @param {Race} race @param {Entrant} entrant */
+function scheduleOf(race, entrant) {
+  const machine = race.machines[race.machine];
+  const schedule = build(race.collective, entrant.algorithm, { n: race.n, root: race.root, chunks: chunksOf(race, entrant), ...asBuilt(entrant.parameters ?? {}) });
+  return schedule && machine && runsOn(schedule, machine) ? schedule : null;
+}
+
+/** @param {Race} race @returns {string[]} who cannot run with these numbers */
+export function absent(race) {
+  return race.entrants.filter((entrant) => !scheduleOf(race, entrant)).map((entrant) => entrantTitle(race, entrant));
+}
+
+/** @param {Race} race @returns {Lane[]} one per entrant that can run, in the order given */
 export function lanes(race) {
   const machine = race.machines[race.machine];
   if (!machine) throw new Error(`machine ${race.machine} is not in the data of this figure`);
   return race.entrants.flatMap((entrant) => {
-    const schedule = build(race.collective, entrant.algorithm, { n: race.n, root: race.root, chunks: chunksOf(race, entrant) });
+    const schedule = scheduleOf(race, entrant);
     if (!schedule) return [];
     const price = cost(schedule, race.nbytes, machine, "lockstep");
     let sum = 0;

@@ -1,51 +1,63 @@
 // @ts-check
 // From a flow (plain JSON) and a clock to everything that a picture at a given time needs. Pure.
 
-import { build, find, range, ROOTED } from "./algorithms.js";
-import { cost, ends, endpoints, holds, lowerBound, receive, split, standing, startState, states, stepSeconds, timeline } from "./engine.js";
-import { above, bytes, letter, list, plural, time as seconds, words } from "./format.js";
+import { range } from "./algorithms/base.js";
+import { columnOf, columns } from "./columns.js";
+import { holds, play, receive, split, standing, startState } from "./engine.js";
+import { above, bytes, plural, time as seconds } from "./format.js";
+import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
-/** @typedef {import("./engine.js").Machine} Machine */
+/** @typedef {import("./columns.js").Column} Column */
+/** @typedef {import("./price.js").Machine} Machine */
 /** @typedef {import("./engine.js").Parts} Parts */
 /** @typedef {import("./engine.js").State} State */
 /** @typedef {"steps" | "lockstep" | "data_driven" | "measured"} Clock */
 /** @typedef {[step: number, src: number, dst: number, chunk: number, op: "copy" | "reduce", start_s: number, end_s: number, nbytes: number, transport: string, device: string]} Row */
+/** One message of a machine that this page cannot price: its times come from Python.
+ *  @typedef {[step: number, src: number, dst: number, chunks: number[], start_s: number, end_s: number, nbytes: number]} Priced */
 /**
  * @typedef {object} Flow
  * @property {string} format
  * @property {string} title
  * @property {string} label
  * @property {Schedule} schedule
+ * @property {import("./rebuild.js").Made} [parameters]
  * @property {number} nbytes
  * @property {string} machine
  * @property {Record<string, Machine>} machines
  * @property {Clock} clock
  * @property {number | null} elements
  * @property {Row[] | null} records
+ * @property {{note: string, bound: number | null, step_ends: number[], lockstep: Priced[], data_driven: Priced[]} | null} [priced]
  * @property {string} measured what was measured where, in words; "" for a simulated flow
  * @property {{step: number | null, message: string} | null} error
  * @property {Record<string, unknown>} controls
  */
-/** One transfer on the time axis of a scene.
+/** One transfer on the clock of a scene.
  * @typedef {{step: number, src: number, dst: number, chunk: number, op: "copy" | "reduce", start: number, end: number, nbytes: number, carried: Parts}} Move */
-/** All bytes from one rank to one other in one step: one message.
- * @typedef {{step: number, src: number, dst: number, chunks: number[], op: string, start: number, end: number, nbytes: number}} Message */
+/** All bytes from one rank to one other in one step: one message. `left` and `right` are where its
+ *  bar lies on the axis.
+ * @typedef {{step: number, src: number, dst: number, chunks: number[], op: string, start: number, end: number, left: number, right: number, nbytes: number}} Message */
 /**
  * @typedef {object} Scene
  * @property {Flow} flow
  * @property {Schedule} schedule
- * @property {Clock} clock
- * @property {boolean} counted the axis counts steps, not seconds
+ * @property {Clock} clock the choice of the reader: a measured run keeps its own times on any axis
+ * @property {boolean} counted time itself counts steps, not seconds
+ * @property {boolean} inSteps the axis counts steps
  * @property {boolean} barrier all transfers of a step start and end together
  * @property {Move[]} moves in the order in which receivers apply them
  * @property {Message[]} messages
  * @property {State} start
- * @property {number} total
+ * @property {number} total of the clock
+ * @property {number} span of the axis
  * @property {number[]} stops where something has just arrived; the first is 0
  * @property {number} seconds of the whole run
  * @property {number} bound lower bound in seconds, or NaN
  * @property {{start: number, length: number}[]} elements by chunk
+ * @property {Column[]} columns
+ * @property {number[]} columnOf by chunk
  */
 
 /** @param {Flow} flow @returns {Clock[]} the clocks that this flow can show */
@@ -55,8 +67,8 @@ export function clocks(flow) {
 
 /** @type {Record<Clock, string>} */
 export const CLOCK_NAMES = {
-  steps: "count steps",
-  lockstep: "time, in lock-step",
+  steps: "steps",
+  lockstep: "time, lock-step",
   data_driven: "time, data-driven",
   measured: "measured time",
 };
@@ -72,64 +84,126 @@ export function machineOf(flow) {
 export function makeScene(flow, clock = flow.clock) {
   const { schedule } = flow;
   const used = clocks(flow).includes(clock) ? clock : /** @type {Clock} */ (clocks(flow)[0]);
-  const before = states(schedule);
-  const machine = machineOf(flow);
-  /** @param {number} step @param {number} src @param {number} chunk @returns {Parts} */
-  const carried = (step, src, chunk) => before[step]?.[src]?.[chunk] ?? [];
-  /** @type {Move[]} */
-  const moves = [];
-  /** @type {Message[]} */
-  const messages = [];
-  if (flow.records && used === "measured") {
-    for (const [step, src, dst, chunk, op, start, end, nbytes] of flow.records) {
-      moves.push({ step, src, dst, chunk, op, start, end, nbytes, carried: carried(step, src, chunk) });
-      messages.push({ step, src, dst, chunks: [chunk], op, start, end, nbytes });
-    }
-  } else {
-    const events = timeline(schedule, flow.nbytes, machine, used === "data_driven" ? "data_driven" : "lockstep");
-    const counted = used === "steps";
-    for (const event of events) {
-      const start = counted ? event.step : event.start;
-      const end = counted ? event.step + 1 : event.end;
-      messages.push({ ...event, op: event.ops[0] ?? "copy", start, end });
-      event.chunks.forEach((chunk, index) => {
-        const op = event.ops[index] ?? "copy";
-        const nbytes = event.nbytes / event.chunks.length;
-        moves.push({ step: event.step, src: event.src, dst: event.dst, chunk, op, start, end, nbytes, carried: carried(event.step, event.src, chunk) });
-      });
-    }
-  }
-  moves.sort((a, b) => a.step - b.step || a.src - b.src || a.chunk - b.chunk);
-  const barrier = used === "steps" || used === "lockstep";
+  const inSteps = used === "steps";
+  const counted = inSteps && !flow.records;
+  const barrier = counted || used === "lockstep";
+  const { moves, messages } = flow.records ? replayed(flow.records, inSteps) : simulated(flow, used);
+  carry(schedule, moves);
   const stops = barrier
-    ? stepEnds(used === "steps" ? schedule.steps.map(() => 1) : stepSeconds(schedule, flow.nbytes, machine))
+    ? stepEnds(counted ? schedule.steps.map(() => 1) : lengthsOf(flow))
     : arrivals(moves);
-  const last = stops.at(-1) ?? 0;
-  const run = flow.records
-    ? flow.records.reduce((latest, row) => Math.max(latest, row[6]), 0)
-    : cost(schedule, flow.nbytes, machine, used === "data_driven" ? "data_driven" : "lockstep").seconds;
+  const total = stops.at(-1) ?? 0;
+  const all = columns(schedule);
   return {
     flow,
     schedule,
     clock: used,
-    counted: used === "steps",
+    counted,
+    inSteps,
     barrier,
     moves,
     messages,
-    start: before[0] ?? startState(schedule),
-    total: last,
+    start: startState(schedule),
+    total,
+    span: inSteps ? schedule.steps.length : total,
     stops,
-    seconds: run,
-    // what a switch adds lies outside the bound for sends and receives
-    bound: flow.records || schedule.num_switches ? NaN : lowerBound(schedule.collective, schedule.world_size, flow.nbytes, machine),
-    elements: split(elementCount(flow), schedule.num_chunks),
+    seconds: flow.records ? total : counted ? wholeSeconds(flow) : total,
+    bound: boundOf(flow),
+    elements: elementsOf(flow),
+    columns: all,
+    columnOf: columnOf(all, schedule.num_chunks),
   };
 }
 
-/** @param {Flow} flow @returns {number} enough for two elements per chunk, as the course writes vectors */
-export function elementCount(flow) {
-  const chunks = flow.schedule.num_chunks;
-  return flow.elements ?? (chunks < 3 ? 8 : 2 * chunks);
+/** @param {Row[]} records @param {boolean} inSteps @returns {{moves: Move[], messages: Message[]}} */
+function replayed(records, inSteps) {
+  /** @type {Move[]} */
+  const moves = [];
+  /** @type {Message[]} */
+  const messages = [];
+  for (const [step, src, dst, chunk, op, start, end, nbytes] of records) {
+    moves.push({ step, src, dst, chunk, op, start, end, nbytes, carried: [] });
+    messages.push({ step, src, dst, chunks: [chunk], op, start, end, nbytes, left: inSteps ? step : start, right: inSteps ? step + 1 : end });
+  }
+  moves.sort((a, b) => a.step - b.step || a.src - b.src || a.chunk - b.chunk);
+  return { moves, messages };
+}
+
+/** @param {Flow} flow @param {Clock} clock @returns {{moves: Move[], messages: Message[]}} */
+function simulated(flow, clock) {
+  /** @type {Move[]} */
+  const moves = [];
+  /** @type {Message[]} */
+  const messages = [];
+  const counted = clock === "steps";
+  for (const event of eventsOf(flow, clock === "data_driven" ? "data_driven" : "lockstep")) {
+    const start = counted ? event.step : event.start;
+    const end = counted ? event.step + 1 : event.end;
+    messages.push({ step: event.step, src: event.src, dst: event.dst, chunks: event.chunks, op: event.ops[0] ?? "copy", nbytes: event.nbytes, start, end, left: start, right: end });
+    event.chunks.forEach((chunk, index) => {
+      moves.push({ step: event.step, src: event.src, dst: event.dst, chunk, op: event.ops[index] ?? "copy", start, end, nbytes: event.nbytes / event.chunks.length, carried: [] });
+    });
+  }
+  moves.sort((a, b) => a.step - b.step || a.src - b.src || a.chunk - b.chunk);
+  return { moves, messages };
+}
+
+/**
+ * @param {Flow} flow @param {"lockstep" | "data_driven"} clock
+ * @returns {{step: number, src: number, dst: number, chunks: number[], ops: ("copy" | "reduce")[], start: number, end: number, nbytes: number}[]}
+ */
+function eventsOf(flow, clock) {
+  if (!flow.priced) return timeline(flow.schedule, flow.nbytes, machineOf(flow), clock);
+  /** @type {Map<string, "copy" | "reduce">} */
+  const ops = new Map();
+  flow.schedule.steps.forEach((step, number) => step.forEach(([src, dst, chunk, op]) => ops.set(`${number} ${src} ${dst} ${chunk}`, op)));
+  return flow.priced[clock].map(([step, src, dst, chunks, start, end, nbytes]) => ({
+    step, src, dst, chunks, start, end, nbytes, ops: chunks.map((chunk) => ops.get(`${step} ${src} ${dst} ${chunk}`) ?? "copy"),
+  }));
+}
+
+/** @param {Flow} flow @returns {number[]} seconds of every step in lock-step */
+function lengthsOf(flow) {
+  if (!flow.priced) return stepSeconds(flow.schedule, flow.nbytes, machineOf(flow));
+  return flow.priced.step_ends.map((end, step, all) => end - (all[step - 1] ?? 0));
+}
+
+/** @param {Flow} flow @returns {number} seconds of the whole run in lock-step */
+function wholeSeconds(flow) {
+  return flow.priced ? (flow.priced.step_ends.at(-1) ?? 0) : cost(flow.schedule, flow.nbytes, machineOf(flow), "lockstep").seconds;
+}
+
+/** @param {Flow} flow @returns {number} what a switch adds lies outside the bound for sends and receives */
+function boundOf(flow) {
+  const { schedule } = flow;
+  if (flow.priced) return flow.priced.bound ?? NaN;
+  if (flow.records || schedule.num_switches) return NaN;
+  return lowerBound(schedule.collective, schedule.world_size, flow.nbytes, machineOf(flow));
+}
+
+/**
+ * Notes what every move carries: the sender's cell before the step.
+ * @param {Schedule} schedule @param {Move[]} moves in order of steps
+ */
+function carry(schedule, moves) {
+  let state = startState(schedule);
+  let next = 0;
+  schedule.steps.forEach((step, number) => {
+    for (let move = moves[next]; move && move.step === number; move = moves[next]) {
+      move.carried = state[move.src]?.[move.chunk] ?? [];
+      next += 1;
+    }
+    state = play(state, step);
+  });
+}
+
+/** @param {Flow} flow @returns {{start: number, length: number}[]} the elements of every chunk */
+function elementsOf(flow) {
+  const { schedule } = flow;
+  // the vector of an all-to-all is one rank's send buffer: its chunks count anew for every sender
+  const pieces = schedule.collective === "all_to_all" ? schedule.num_chunks / schedule.world_size : schedule.num_chunks;
+  const spans = split(flow.elements ?? (pieces < 3 ? 8 : 2 * pieces), pieces);
+  return range(schedule.num_chunks).map((chunk) => spans[chunk % pieces] ?? { start: 0, length: 0 });
 }
 
 /** @param {number[]} lengths of the steps @returns {number[]} 0, and when each step ends */
@@ -163,15 +237,40 @@ export function arrived(scene, move, time) {
   return move.end <= time + scene.total * 1e-9;
 }
 
-/** @param {Scene} scene @param {number} time @returns {State} what every endpoint holds at a time */
+/** @type {WeakMap<Scene, {arrived: number, state: State}>} */
+const LAST_STATE = new WeakMap();
+/** @type {WeakMap<Parts, WeakMap<Parts, Parts>>} */
+const SUMS = new WeakMap();
+
+/**
+ * The same array for the same two: a drawing then sees at once which cells have not changed.
+ * @param {Parts} own @param {Parts} carried @returns {Parts}
+ */
+function sumOf(own, carried) {
+  const known = SUMS.get(own) ?? new WeakMap();
+  SUMS.set(own, known);
+  const sum = known.get(carried) ?? receive(own, carried, "reduce");
+  known.set(carried, sum);
+  return sum;
+}
+
+/**
+ * What every endpoint holds at a time. The answer is shared and must not be changed.
+ * @param {Scene} scene @param {number} time @returns {State}
+ */
 export function stateAt(scene, time) {
+  const landed = scene.moves.filter((move) => arrived(scene, move, time));
+  // what has arrived only grows with time, so its number tells which state it is
+  const known = LAST_STATE.get(scene);
+  if (known?.arrived === landed.length) return known.state;
   const state = scene.start.map((row) => [...row]);
-  for (const move of scene.moves) {
-    if (!arrived(scene, move, time) || !holds(move.carried)) continue;
+  for (const move of landed) {
+    if (!holds(move.carried)) continue;
     const row = state[move.dst];
     const own = row?.[move.chunk];
-    if (row && own) row[move.chunk] = receive(own, move.carried, move.op);
+    if (row && own) row[move.chunk] = move.op === "copy" ? move.carried : sumOf(own, move.carried);
   }
+  LAST_STATE.set(scene, { arrived: landed.length, state });
   return state;
 }
 
@@ -198,6 +297,25 @@ export function upcoming(scene, time) {
   return later.filter((move) => move.start <= first + slack);
 }
 
+/** @type {WeakMap<State, {promised: number, kept: number}>} */
+const KEPT = new WeakMap();
+
+/** @param {Schedule} schedule @param {State} state how many cells keep the promise */
+function keptIn(schedule, state) {
+  const known = KEPT.get(state);
+  if (known) return known;
+  const count = { promised: 0, kept: 0 };
+  for (const rank of range(schedule.world_size)) {
+    for (const chunk of range(schedule.num_chunks)) {
+      const kind = standing(schedule, state[rank]?.[chunk] ?? [], rank, chunk);
+      count.promised += kind === "free" ? 0 : 1;
+      count.kept += kind === "kept" ? 1 : 0;
+    }
+  }
+  KEPT.set(state, count);
+  return count;
+}
+
 /**
  * The numbers under the picture.
  * @param {Scene} scene @param {number} time
@@ -211,22 +329,14 @@ export function readOuts(scene, time) {
     delivered += 1;
     if (message.src < schedule.world_size) sent[message.src] = (sent[message.src] ?? 0) + message.nbytes;
   }
-  const state = stateAt(scene, time);
-  let promised = 0;
-  let kept = 0;
-  for (const rank of range(schedule.world_size)) {
-    for (const chunk of range(schedule.num_chunks)) {
-      const standing_ = standing(schedule, state[rank]?.[chunk] ?? [], rank, chunk);
-      promised += standing_ === "free" ? 0 : 1;
-      kept += standing_ === "kept" ? 1 : 0;
-    }
-  }
+  const { promised, kept } = keptIn(schedule, stateAt(scene, time));
   const most = Math.max(...sent);
-  const busiest = sent.indexOf(most);
+  const busiest = sent.findIndex((nbytes) => nbytes >= most * (1 - 1e-9));
+  const others = sent.filter((nbytes) => nbytes >= most * (1 - 1e-9)).length - 1;
   return {
     time: scene.counted ? `${significantSteps(time)} of ${plural(schedule.steps.length, "step")}` : seconds(time),
     sent: bytes(most),
-    busiest: most > 0 ? `rank ${busiest}${sent.filter((s) => s === most).length > 1 ? " and others" : ""}` : "",
+    busiest: most > 0 ? `rank ${busiest}${others ? ` and ${plural(others, "other")}` : ""}` : "",
     messages: `${delivered} of ${scene.messages.length}`,
     kept: `${kept} of ${promised}`,
     whole: seconds(scene.seconds),
@@ -239,168 +349,34 @@ function significantSteps(value) {
   return String(Math.round(value * 10) / 10);
 }
 
-/** @param {Schedule} schedule @param {number} endpoint @returns {string} */
-export function nameOf(schedule, endpoint) {
-  return endpoint < schedule.world_size ? `rank ${endpoint}` : `switch S${endpoint - schedule.world_size}`;
-}
-
-/** @param {Parts} parts @returns {string} "a+b", "2a+c", "nothing" */
-export function partsText(parts) {
-  const held = parts.flatMap((count, part) => (count > 0 ? [`${count > 1 ? count : ""}${letter(part)}`] : []));
-  return held.length ? held.join("+") : "nothing";
-}
-
 /**
- * A chunk element by element: "a0+b0, a1+b1".
- * @param {Parts} parts @param {{start: number, length: number}} span @param {number} most
- * @returns {string}
+ * The time at which a step begins.
+ * @param {Scene} scene @param {number} step 2.5 is half way through step 2 @returns {number}
  */
-export function vectorText(parts, span, most = 4) {
-  if (!holds(parts)) return "nothing";
-  if (span.length === 0) return "no elements";
-  /** @param {number} index */
-  const element = (index) =>
-    parts.flatMap((count, part) => (count > 0 ? [`${count > 1 ? `${count}·` : ""}${letter(part)}${index}`] : [])).join("+");
-  const indices = range(span.length).map((offset) => span.start + offset);
-  if (indices.length <= most) return indices.map(element).join(", ");
-  return `${element(indices[0] ?? 0)}, ${element(indices[1] ?? 0)}, … ${element(indices.at(-1) ?? 0)}`;
-}
-
-/**
- * What has just happened and what is there now, in a sentence or two, for eyes and ears.
- * @param {Scene} scene @param {number} time @returns {string}
- */
-export function sentence(scene, time) {
-  const { schedule } = scene;
-  const count = schedule.steps.length;
-  if (count === 0) return "One rank has everything already: no step is needed.";
-  const stop = stopAt(scene, time);
-  const at = scene.stops[stop] ?? 0;
-  if (stop === 0) return `Nothing has arrived yet. ${nextSentence(scene, 0)}`;
-  const slack = scene.total * 1e-9;
-  const landed = scene.moves.filter((move) =>
-    scene.barrier ? move.step === stop - 1 : Math.abs(move.end - at) <= slack,
-  );
-  const done = scene.barrier
-    ? `${stop} of ${plural(count, "step")} done. In step ${stop - 1}, `
-    : `At ${seconds(at)}, `;
-  const state = stateAt(scene, at);
-  const told = landed.slice(0, 4).map((move) => {
-    const now = state[move.dst]?.[move.chunk] ?? [];
-    const verb = move.op === "copy" ? "kept it" : "added it";
-    return `${nameOf(schedule, move.src)} sent chunk ${move.chunk} to ${nameOf(schedule, move.dst)}, which ${verb} (now ${partsText(now)})`;
-  });
-  const more = landed.length - told.length;
-  const end = stop === scene.stops.length - 1 ? ` ${verdict(scene)}` : "";
-  return `${done}${told.join("; ")}${more ? `; and ${plural(more, "more transfer")} like these` : ""}.${end}`;
-}
-
-/** @param {Scene} scene @param {number} time @returns {string} */
-function nextSentence(scene, time) {
-  const next = upcoming(scene, time);
-  if (!next.length) return "";
-  const senders = [...new Set(next.map((move) => nameOf(scene.schedule, move.src)))];
-  const first = next[0];
-  if (!first) return "";
-  const which = scene.barrier ? `In step ${first.step}, ` : "First, ";
-  if (next.length === 1) {
-    return `${which}${nameOf(scene.schedule, first.src)} sends chunk ${first.chunk} to ${nameOf(scene.schedule, first.dst)}.`;
+export function timeOfStep(scene, step) {
+  if (scene.barrier) {
+    const whole = Math.min(Math.max(Math.floor(step), 0), scene.stops.length - 1);
+    const here = scene.stops[whole] ?? 0;
+    const next = scene.stops[whole + 1] ?? here;
+    return here + (next - here) * (step - Math.floor(step));
   }
-  return senders.length > 4
-    ? `${which}${senders.length} senders move ${plural(next.length, "chunk")} at once.`
-    : `${which}${list(senders)} ${senders.length === 1 ? "sends" : "send"} ${plural(next.length, "chunk")} at once.`;
-}
-
-/** @param {Scene} scene @returns {string} how the end stands against the contract */
-export function verdict(scene) {
-  const { schedule } = scene;
-  const state = stateAt(scene, scene.total);
-  /** @type {string[]} */
-  const faults = [];
-  for (const rank of range(schedule.world_size)) {
-    for (const chunk of range(schedule.num_chunks)) {
-      const parts = state[rank]?.[chunk] ?? [];
-      const kind = standing(schedule, parts, rank, chunk);
-      if (kind === "twice") faults.push(`rank ${rank} has a part of chunk ${chunk} more than once (${partsText(parts)})`);
-      if (kind === "missing") {
-        const lost = (ends(schedule, rank, chunk) ?? []).filter((part) => parts[part] !== 1).map(letter);
-        faults.push(`rank ${rank} lacks ${list(lost)} in chunk ${chunk}`);
-      }
-      if (kind === "wrong") faults.push(`rank ${rank} holds parts in chunk ${chunk} that do not belong there`);
-    }
-  }
-  if (!faults.length) return "Finished: every promised chunk is in place, each part once.";
-  const more = faults.length > 2 ? `; ${faults.length - 2} more cells are wrong` : "";
-  return `The promise is broken: ${faults.slice(0, 2).join("; ")}${more}.`;
+  return scene.moves.reduce((latest, move) => (move.step < step ? Math.max(latest, move.end) : latest), 0);
 }
 
 /**
- * The slots of a column: the parts that can ever be in that chunk.
- * @param {Schedule} schedule @returns {number[][]} by chunk
+ * The time in another scene of the same schedule that shows the same state. A measured run keeps
+ * its own clock on every axis, and steps keep their number; between a lock-step and a data-driven
+ * clock, what is finished there is finished here.
+ * @param {Scene} before @param {number} time @param {Scene} after @returns {number}
  */
-export function slots(schedule) {
-  const first = startState(schedule);
-  return range(schedule.num_chunks).map((chunk) =>
-    range(schedule.world_size).filter((part) => first.some((row) => (row[chunk]?.[part] ?? 0) > 0)),
-  );
-}
-
-/**
- * Where each chunk must end, if that is one rank alone: its home.
- * @param {Schedule} schedule @returns {(number | null)[]} by chunk
- */
-export function homes(schedule) {
-  return range(schedule.num_chunks).map((chunk) => {
-    const promised = range(schedule.world_size).filter((rank) => ends(schedule, rank, chunk) !== null);
-    return schedule.world_size > 1 && promised.length === 1 ? (promised[0] ?? null) : null;
-  });
-}
-
-/**
- * The same flow for other numbers, or null if this page cannot compute that.
- * @param {Flow} flow
- * @param {{n?: number, root?: number, chunks?: number, algorithm?: string, nbytes?: number, machine?: string}} change
- * @returns {Flow | null}
- */
-export function rebuild(flow, change) {
-  const old = flow.schedule;
-  if (flow.records) return null;
-  const algorithm = change.algorithm ?? old.algorithm;
-  const shape = [change.n, change.root, change.chunks, change.algorithm].some((value) => value !== undefined);
-  const entry = find(old.collective, algorithm);
-  if (shape && !entry) return null;
-  const n = change.n ?? old.world_size;
-  const schedule = shape
-    ? build(old.collective, algorithm, {
-        n,
-        root: change.root ?? old.root,
-        chunks: change.chunks ?? (entry?.open ? (find(old.collective, old.algorithm)?.open ? old.num_chunks : 1) : null),
-      })
-    : old;
-  if (!schedule) return null;
-  const machine = change.machine ?? flow.machine;
-  if (!Object.hasOwn(flow.machines, machine)) return null;
-  return {
-    ...flow,
-    schedule,
-    machine,
-    nbytes: change.nbytes ?? flow.nbytes,
-    title: shape ? titleOf(schedule) : flow.title,
-    elements: shape ? null : flow.elements,
-    error: shape ? null : flow.error,
-  };
-}
-
-/** @param {Schedule} schedule @returns {string} as allranks.view.frames.title writes it */
-export function titleOf(schedule) {
-  const { collective, algorithm, world_size: n } = schedule;
-  const name = `${words(algorithm)} ${words(collective)}`;
-  const root = ROOTED.has(collective) ? `, root ${schedule.root}` : "";
-  const chunks = schedule.num_chunks === 1 ? "" : `, ${schedule.num_chunks} chunks`;
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)} on ${plural(n, "rank")}${root}${chunks}`;
-}
-
-/** @param {Schedule} schedule @returns {number} */
-export function rows(schedule) {
-  return endpoints(schedule);
+export function sameState(before, time, after) {
+  if (before.flow.records) return time;
+  const stop = stopAt(before, time);
+  const start = before.stops[stop] ?? 0;
+  const length = (before.stops[stop + 1] ?? start) - start;
+  if (before.barrier && after.barrier) return timeOfStep(after, stop + (length ? (time - start) / length : 0));
+  if (time >= before.total * (1 - 1e-9)) return after.total;
+  if (before.barrier) return timeOfStep(after, stop);
+  const late = before.moves.find((move) => !arrived(before, move, time));
+  return timeOfStep(after, late ? late.step : 0);
 }

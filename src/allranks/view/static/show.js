@@ -1,7 +1,7 @@
 // @ts-check
 // "Show me" links: a phrase of the prose, or a button in a quiz, sets the state of a figure.
 
-import { reducedMotion } from "./dom.js";
+import { h, reducedMotion } from "./dom.js";
 
 /** @param {string} link "fig-ring?step=2&n=6" @returns {{id: string, state: URLSearchParams}} */
 export function parseShow(link) {
@@ -10,15 +10,38 @@ export function parseShow(link) {
 }
 
 /**
- * Scrolls as little as shows the whole drawing: to its top, unless it is in view already. The card
- * around it can be taller than the window.
- * @param {Element} drawing
+ * Scrolls as little as shows the drawing with its buttons and its sentence. The card around it can
+ * be taller than the window; then the top of the drawing counts.
+ * @param {Element} figure @returns {boolean} whether it had to scroll
  */
-function bring(drawing) {
-  const { top, bottom } = drawing.getBoundingClientRect();
+function bring(figure) {
+  const drawing = figure.querySelector(".ar-frame") ?? figure;
+  const last = figure.querySelector(".ar-say") ?? drawing;
   const header = parseFloat(getComputedStyle(drawing).scrollMarginTop) || 0;
-  if (top >= header && bottom <= window.innerHeight) return;
-  drawing.scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth", block: "start" });
+  const { top } = drawing.getBoundingClientRect();
+  const { bottom } = last.getBoundingClientRect();
+  if (top >= header && bottom <= window.innerHeight) return false;
+  const fits = figure.getBoundingClientRect().height <= window.innerHeight - header;
+  (fits ? figure : drawing).scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth", block: "start" });
+  return true;
+}
+
+/**
+ * Offers the way back to the phrase that led here.
+ * @param {Element} figure @param {Element} source
+ */
+function offerBack(figure, source) {
+  const place = figure.querySelector(".ar-back-place");
+  if (!place) return;
+  const card = source.closest(".ar-card");
+  const back = h("button", { type: "button", class: "ar-back ar-text-button" }, card ? "Back to the question" : "Back to the text");
+  back.addEventListener("click", () => {
+    const target = /** @type {HTMLElement} */ (source.isConnected ? source : (card ?? source));
+    target.scrollIntoView({ behavior: reducedMotion() ? "auto" : "smooth", block: "center" });
+    target.focus({ preventScroll: true });
+    back.remove();
+  });
+  place.replaceChildren(back);
 }
 
 /** @param {Event} event */
@@ -34,8 +57,8 @@ export function onShow(event) {
     return;
   }
   event.preventDefault();
-  bring(figure.querySelector(".ar-frame") ?? figure);
   figure.apply(state);
+  if (bring(figure)) offerBack(figure, source);
   figure.classList.add("ar-shown");
   window.setTimeout(() => figure.classList.remove("ar-shown"), 1200);
 }
