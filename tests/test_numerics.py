@@ -246,7 +246,7 @@ def test_nccls_ring_adds_chunk_c_from_c_plus_1_on():
     assert [order(ring, rank=3, chunk=c) for c in range(4)] == [
         "((x1 + x2) + x3) + x0",
         "((x2 + x3) + x0) + x1",
-        "((x3 + x0) + x1) + x2".replace("x3 + x0", "x0 + x3"),
+        "((x0 + x3) + x1) + x2",  # x3 + x0, with the lower rank written first
         "((x0 + x1) + x2) + x3",
     ]
 
@@ -739,7 +739,9 @@ def test_quantizing_stays_within_its_bound(bits, data):
         peak = max(abs(Fraction(float(v))) for v in of_block)
         bound = peak / (2 * most) * (1 + Fraction(1, 2**15)) + Fraction(1, 2**149)
         assert abs(Fraction(float(value)) - Fraction(float(back))) <= bound
-        assert numerics.error_bound(x, bits=bits, block=block)[i] == pytest.approx(float(bound))
+        assert numerics.error_bound(x, bits=bits, block=block)[i] == pytest.approx(
+            float(bound), rel=1e-12, abs=0
+        )
 
 
 @pytest.mark.parametrize("bits", [4, 8])
@@ -751,6 +753,12 @@ def test_packed_codes_hold_what_they_were_packed_from(bits):
     codes = packed if bits == 8 else np.stack([packed & 15, packed >> 4], axis=1).ravel()[:101]
     signed = codes.astype(int) - (codes >= 1 << bits - 1) * (1 << bits)
     assert signed.tolist() == kept.codes.tolist()
+
+
+def test_the_largest_number_comes_out_as_itself():
+    largest = float(np.finfo(np.float32).max)
+    # its scale is rounded up, and 127 times that is beyond float32
+    assert numerics.quantize([largest, -largest]).dequantize().tolist() == [largest, -largest]
 
 
 def halfway(bits: int, count: int) -> np.ndarray:
@@ -773,13 +781,6 @@ def test_a_quantized_all_gather_errs_once_and_everywhere_alike(bits, n, count, a
         assert np.array_equal(result.exact[rank], whole)
         assert (result.errors[rank] <= result.bounds[rank]).all()
     assert result.tightness <= 1
-    if n > 1 and algorithm != "bruck":
-        sizes = [
-            sum(numerics.quantize(p, bits=bits, block=16).nbytes for p in pieces[:q])
-            + sum(numerics.quantize(p, bits=bits, block=16).nbytes for p in pieces[q + 1 :])
-            for q in range(n)
-        ]
-        assert result.nbytes >= max(sizes)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
@@ -846,6 +847,18 @@ def test_bytes_are_those_of_codes_and_scales():
     result = numerics.quantized_reduce_scatter(exchange, [np.ones(8192)] * 8, bits=8, block=128)
     assert result.nbytes == 7 * (1024 + 4 * 8)
     assert result.nbytes_fp32 == 7 * 4096
+
+
+def test_the_busier_direction_counts():
+    # rank 0 takes two pieces of 260 bytes (256 codes, 1 scale) and gives each rank two others
+    up = tuple(Transfer(rank, 0, rank, Op.COPY) for rank in (1, 2))
+    down = tuple(Transfer(0, rank, chunk, Op.COPY) for rank in (1, 2) for chunk in (0, 3 - rank))
+    star = Schedule("all_gather", "star", 3, 3, (up, down))
+    pieces = [np.ones(256)] * 3
+    assert numerics.quantized_all_gather(star, pieces, block=256).nbytes == 4 * 260
+    # an NVLS rank writes its own piece and reads all three
+    nvls = build("all_gather", "nvls", world_size=3)
+    assert numerics.quantized_all_gather(nvls, pieces, block=256).nbytes == 3 * 260
 
 
 def test_a_sum_that_leaves_float32_has_no_bound():

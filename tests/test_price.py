@@ -9,7 +9,7 @@ from price_facts import KEYS, assert_same_price, calls, networks, possible
 
 from allranks.algorithms import build
 from allranks.cost import cost, price
-from allranks.topology import Tier, Topology
+from allranks.topology import Link, Tier, Topology
 
 NODE = Tier(name="node", size=4, alpha=2e-6, bandwidth=300e9, reduces=True)
 LEAF = Tier(name="leaf", size=2, alpha=5e-6, bandwidth=25e9, links=2, reduces=True)
@@ -61,3 +61,21 @@ def test_the_price_is_the_cost_where_groups_are_alike(key, tiers):
         if possible(key, n):
             topology = Topology.tiers(n, tiers, in_flight=3, gamma=1e-12)
             assert_price_is_cost((*key, {"world_size": n}), 10**7 + 1, topology)
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 13, 40, 700])
+@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+def test_a_pipeline_over_links_that_all_differ_costs_its_steps(collective, chunks):
+    n = 40
+    links = [
+        Link(rank, "hub", 1e-6 * (1 + rank * 7 % n), 1e9 / (1 + rank * 11 % n)) for rank in range(n)
+    ]
+    topology = Topology.graph(n, links, gamma=1e-11)
+    options = {"world_size": n, "root": 5, "num_chunks": chunks}
+    assert_price_is_cost((collective, "chain", options), 10**6, topology)
+
+
+def test_distances_that_differ_in_size_are_dealt_over_the_ports_as_they_are():
+    topology = Topology.uniform(9, alpha=1e-6, bandwidth=1e9, ports=3, gamma=1e-10, in_flight=2)
+    for key in (("all_to_all", "bruck"), ("all_gather", "direct"), ("all_reduce", "one_shot")):
+        assert_price_is_cost((*key, {"world_size": 9}), 10**6, topology)

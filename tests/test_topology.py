@@ -44,8 +44,9 @@ def test_a_port_pays_gamma_for_what_it_adds():
 
 
 def test_numpy_numbers_are_numbers():
-    made = Topology.uniform(2, alpha=np.float32(0.5), bandwidth=np.int64(4))
+    made = Topology.uniform(np.int64(2), alpha=np.float32(0.5), bandwidth=np.int64(4))
     assert made.port_seconds(1, 8) == 2.5
+    assert type(made.world_size) is int
 
 
 def test_a_topology_is_frozen():

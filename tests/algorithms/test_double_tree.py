@@ -171,6 +171,7 @@ def test_the_steps_of_some_sizes_by_hand(n, k, steps):
     assert len(build(*NAME, world_size=n, num_chunks=k).steps) == steps
 
 
+@pytest.mark.slow
 def test_turns_keep_siblings_and_the_two_messages_of_a_rank_apart():
     for n in range(2, 601):
         trees = double_tree(n)
@@ -189,6 +190,7 @@ def test_turns_keep_siblings_and_the_two_messages_of_a_rank_apart():
             assert turn(n, 0, children(trees[0])[0][0]) != turn(n, 1, children(trees[1])[0][0])
 
 
+@pytest.mark.slow
 def test_the_way_down_takes_the_steps_it_says_up_to_600_ranks():
     for n in range(2, 601):
         assert max(edge.start for edge in edges(n)) + 1 == num_steps_down(n, 2)
@@ -253,6 +255,7 @@ def test_with_many_chunks_it_tends_to_twice_the_vector():
     assert found.seconds / (2 * nbytes / 25e9) == pytest.approx(1.05, abs=0.06)
 
 
+@pytest.mark.slow
 def test_the_form_says_the_messages_of_the_schedule():
     for n in range(1, 65):
         for k in CHUNKS if n < 20 else CHUNKS[:2]:

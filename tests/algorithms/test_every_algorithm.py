@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -27,13 +26,16 @@ KEYS = sorted(ALGORITHMS)
 SEVERAL_PEERS = {"bidirectional_ring", "direct", "one_shot", "double_binary_tree"}
 
 
-@pytest.mark.parametrize("n", WORLDS)
+def cases(collective, algorithm):
+    for n in WORLDS:
+        yield from every_case(collective, algorithm, n)
+
+
 @pytest.mark.parametrize(("collective", "algorithm"), KEYS)
-def test_every_algorithm_keeps_its_promise_for_any_root_and_chunks(collective, algorithm, n):
-    for schedule in every_case(collective, algorithm, n):
+def test_every_algorithm_keeps_its_promise_for_any_root_and_chunks(collective, algorithm):
+    for schedule in cases(collective, algorithm):
         verify(schedule)
         assert (schedule.collective, schedule.algorithm) == (collective, algorithm)
-        assert schedule.world_size == n
         assert (schedule.root is None) == (not CONTRACTS[collective].rooted)
 
 
@@ -46,12 +48,12 @@ def test_every_algorithm_keeps_its_promise_on_up_to_64_ranks(collective, algorit
             verify(build(collective, algorithm, world_size=n, root=root))
 
 
-@pytest.mark.parametrize("n", WORLDS)
 @pytest.mark.parametrize(("collective", "algorithm"), KEYS)
-def test_the_usual_number_of_chunks_is_that_of_the_table(collective, algorithm, n):
-    if possible(collective, algorithm, n):
-        schedule = build(collective, algorithm, world_size=n)
-        assert schedule.num_chunks == ALGORITHMS[collective, algorithm].default_chunks(n)
+def test_the_usual_number_of_chunks_is_that_of_the_table(collective, algorithm):
+    for n in WORLDS:
+        if possible(collective, algorithm, n):
+            schedule = build(collective, algorithm, world_size=n)
+            assert schedule.num_chunks == ALGORITHMS[collective, algorithm].default_chunks(n)
 
 
 @pytest.mark.parametrize(("collective", "algorithm"), KEYS)
@@ -59,30 +61,23 @@ def test_one_rank_takes_no_step(collective, algorithm):
     assert list(build(collective, algorithm, world_size=1).steps) == []
 
 
-@pytest.mark.parametrize("n", WORLDS)
 @pytest.mark.parametrize(("collective", "algorithm"), KEYS)
-def test_no_step_is_empty(collective, algorithm, n):
-    for schedule in every_case(collective, algorithm, n):
-        assert all(len(step) for step in schedule.steps)
-
-
-@pytest.mark.parametrize("n", WORLDS)
-@pytest.mark.parametrize(("collective", "algorithm"), KEYS)
-def test_no_rank_gets_one_chunk_from_one_rank_twice_in_a_step(collective, algorithm, n):
-    for schedule in every_case(collective, algorithm, n):
+def test_no_step_is_empty_and_none_sends_one_chunk_to_one_rank_twice(collective, algorithm):
+    for schedule in cases(collective, algorithm):
         for step in schedule.steps:
-            assert max(Counter((t.src, t.dst, t.chunk) for t in step).values()) == 1
+            assert len(step) > 0
+            assert len({(t.src, t.dst, t.chunk) for t in step}) == len(step)
 
 
-@pytest.mark.parametrize("n", WORLDS)
 @pytest.mark.parametrize(
     ("collective", "algorithm"),
     [key for key in KEYS if key[1] not in SEVERAL_PEERS and key != ("all_to_all", "hierarchical")],
 )
-def test_between_ranks_nobody_sends_to_two_or_hears_from_two_in_one_step(collective, algorithm, n):
-    for schedule in every_case(collective, algorithm, n):
+def test_between_ranks_nobody_sends_to_two_or_hears_from_two_in_one_step(collective, algorithm):
+    for schedule in cases(collective, algorithm):
+        ranks = range(schedule.world_size)
         for step in schedule.steps:
-            routes = {(t.src, t.dst) for t in step if t.src < n and t.dst < n}
+            routes = {(t.src, t.dst) for t in step if t.src in ranks and t.dst in ranks}
             assert len({src for src, _ in routes}) == len(routes)
             assert len({dst for _, dst in routes}) == len(routes)
 

@@ -60,6 +60,7 @@ def between_nodes(schedule, sizes):
 # The contract
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node_size", [1, 2, 3, 4, 8, 16])
 def test_all_reduce_keeps_its_promise_for_any_number_of_ranks_and_nodes(node_size):
     for n in range(1, 41):
@@ -96,6 +97,7 @@ def test_all_to_all_keeps_its_promise_for_any_inner_and_outer_algorithm(inner, o
         assert all(len(step) for step in schedule.steps)
 
 
+@pytest.mark.slow
 def test_all_to_all_keeps_its_promise_for_every_node_that_divides_n():
     for n in range(1, 41):
         for g in range(1, n + 1):
@@ -120,6 +122,7 @@ def test_with_rings_steps_and_bytes_are_the_closed_form():
         assert sent(schedule) == received(schedule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("nodes", "g", "per_nic", "ring_per_nic", "steps"),
     [(2, 4, 0.25, 0.4375, 8), (4, 8, 0.1875, 0.2421875, 20), (64, 8, 0.24609375, None, 140)],
@@ -265,6 +268,7 @@ def test_a_hierarchy_of_hierarchies_is_one():
 # Forms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node_size", [1, 2, 3, 8])
 def test_the_form_says_the_messages_of_the_schedule(node_size):
     for n in [*range(1, 20), 24, 31, 64]:
@@ -314,6 +318,18 @@ def test_a_form_that_forgets_to_join_messages_is_noticed(monkeypatch):
     monkeypatch.setattr(module, "_joined", lambda phase: phase)
     with pytest.raises(AssertionError):
         assert_form_is_schedule(*REDUCE, 7, node_size=(1, 1, 5))
+
+
+@pytest.mark.parametrize(("key", "plain"), [(REDUCE, "all_gather"), (SWAP, "all_to_all")])
+def test_one_node_of_a_hundred_thousand_ranks_lists_no_message(key, plain):
+    n = 131_072
+    machine = Topology.uniform(n, alpha=2e-6, bandwidth=50e9)
+    inside = {"node_size": n, "inner": "direct"}
+    found = price(*key, world_size=n, nbytes=10**9, topology=machine, **inside)
+    part = price(plain, "direct", world_size=n, nbytes=10**9, topology=machine)
+    times = 2 if key == REDUCE else 1
+    assert (found.steps, found.messages) == (times, times * n * (n - 1))
+    assert found.seconds == pytest.approx(times * part.seconds)
 
 
 def test_a_run_too_long_to_list_is_refused():

@@ -44,6 +44,7 @@ def gain(collective, n):
 # The contract, the steps, and what every rank moves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_it_keeps_its_promise_for_any_number_of_ranks_and_slices(collective):
     for n in range(1, 65):
@@ -55,6 +56,7 @@ def test_it_keeps_its_promise_for_any_number_of_ranks_and_slices(collective):
             assert schedule.num_switches == (1 if n > 1 else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_rank_moves_what_the_hardware_moves(collective):
     for n in range(2, 65):
@@ -96,6 +98,7 @@ def test_an_all_reduce_gains_from_four_ranks_on(n, expected):
     assert gain("all_reduce", n) == expected
 
 
+@pytest.mark.slow
 def test_the_gain_is_2_n_minus_1_over_n_plus_1_and_stays_below_2():
     for n in range(2, 65):
         assert gain("all_reduce", n) == Fraction(2 * (n - 1), n + 1) < 2
@@ -160,6 +163,7 @@ def test_ranks_talk_to_the_switch_only(collective):
 # The price
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_form_says_the_messages_of_the_schedule(collective):
     for n in range(1, 65):

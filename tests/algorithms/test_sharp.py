@@ -34,6 +34,7 @@ def height(n, radix):
 # The contract, the steps, and what every endpoint moves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radix", RADICES)
 def test_it_keeps_its_promise_for_any_number_of_ranks_chunks_and_ports(radix):
     for n in range(1, 65):
@@ -137,6 +138,7 @@ def test_the_bytes_of_a_ring_are_2_n_minus_1_over_n_times_as_many():
         assert ring.sent * n == 2 * (n - 1) * tree.sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radix", RADICES)
 def test_the_form_says_the_messages_of_the_schedule(radix):
     for n in range(1, 65):

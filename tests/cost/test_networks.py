@@ -141,6 +141,15 @@ def test_alphas_overlap_on_a_link_and_bytes_do_not():
     assert lower_bound("broadcast", 4, 10, small()) <= 3 + 40
 
 
+def test_a_link_pays_the_largest_alpha_of_its_messages():
+    node = Tier(name="node", size=2, alpha=1.0, bandwidth=9.0)
+    leaf = Tier(name="leaf", size=2, alpha=2.0, bandwidth=1.0)
+    topology = Topology.tiers(8, [node, leaf, Tier(name="spine", alpha=5.0, bandwidth=9.0)])
+    for near, far in (((0, 2), (1, 4)), ((1, 2), (0, 4))):
+        both = custom([(*near, 0, Op.COPY), (*far, 0, Op.COPY)], world_size=8)
+        assert cost(both, nbytes=3, topology=topology).seconds == 5 + 6
+
+
 def test_a_port_adds_the_alphas_of_near_and_far_messages():
     fan = custom([(0, 1, 0, Op.COPY), (0, 2, 0, Op.COPY), (0, 3, 0, Op.COPY)], world_size=4)
     # the port: 1 + 3 + 3 and 30 bytes; the node's link: 3 and 20 bytes at half the rate

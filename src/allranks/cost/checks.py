@@ -10,7 +10,7 @@ from allranks.cost.model import DATA_DRIVEN, LOCKSTEP
 from allranks.errors import unknown_name
 from allranks.schedule import Schedule
 from allranks.topology import Topology
-from allranks.topology.checks import shown
+from allranks.topology.checks import shown, whole
 
 
 def exact_bytes(nbytes: object) -> Fraction:
@@ -50,10 +50,7 @@ def check_whole(name: str, value: object, *, least: int = 1) -> int:
     Raises:
         ValueError: anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        message = f"{name} is {shown(value)}; it must be a whole number of at least {least}"
-        raise ValueError(message)
-    return value
+    return whole(name, value, least=least)
 
 
 def check_clock(clock: object) -> None:

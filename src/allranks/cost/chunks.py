@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Unpack
 
@@ -20,6 +20,7 @@ _AS_A_CHAIN: dict[tuple[str, str], Callable[[int], int]] = {
     ("all_reduce", "sharp"): lambda _n: 3,
 }
 _MOST_CHUNKS = 1 << 40
+_GUESSES = 12
 
 
 def best_num_chunks(world_size: int, nbytes: float, alpha: float, beta: float) -> int:
@@ -69,9 +70,8 @@ def best_chunks_of(
     A chain of n ranks takes n - 2 + k steps and a switch k + 1, as a chain of three ranks does, so
     in a uniform network `best_num_chunks` is exact. Otherwise prices are searched. As soon as all
     messages of a pipeline overlap, a step costs the largest of some a + b/k and there are k + c
-    steps; such a sum bends upwards only, so its least value lies where it stops falling. Chunks are
-    doubled until the price has risen, then narrowed down around the best. While messages do not all
-    overlap (few chunks) the price may bend otherwise: there only powers of two are compared.
+    steps; such a sum bends upwards only, so what no neighbor beats is the least. While messages do
+    not all overlap (few chunks) the price may bend otherwise, and a better number may be missed.
 
     Raises:
         ValueError: as `price`.
@@ -108,13 +108,26 @@ def best_chunks_of(
 
 
 def _least(seconds: Callable[[int], float], most: int) -> int:
-    """Return the k in 1 .. most with the least price, if the price only bends upwards."""
-    best, k = 1, 2
-    while k <= most and (k <= 4 * best or seconds(k) <= seconds(best)):
-        if seconds(k) < seconds(best):
-            best = k
-        k *= 2
-    low, high = max(1, best // 2), min(most, 2 * best)
+    """Return the k in 1 .. most with the least price, if the price only bends upwards.
+
+    While every step of a pipeline has the same bottleneck, the price is A + B k + C/k, so three
+    prices tell where the least must lie. That guess is improved until it stands still, and kept if
+    both its neighbors cost more; otherwise the interval around it is narrowed down.
+    """
+    known = {k: seconds(k) for k in {1, min(8, most), min(64, most)}}
+    for _ in range(_GUESSES):
+        best = min(known, key=lambda k: (known[k], k))
+        near = sorted(known, key=lambda k: abs(math.log(k / best)))[:3]
+        guess = max(1, best // 8, min(_bottom(known, near), 8 * best, most))
+        if guess in known:
+            break
+        known[guess] = seconds(guess)
+    best = min(known, key=lambda k: (known[k], k))
+    for k in (best - 1, best + 1):
+        if 1 <= k <= most:
+            known[k] = seconds(k)
+    low = max((k for k in known if k < best and known[k] >= known[best]), default=1)
+    high = min((k for k in known if k > best and known[k] > known[best]), default=most)
     while high - low > 2:  # noqa: PLR2004 - three are compared below
         third = (high - low) // 3
         left, right = low + third, high - third
@@ -123,3 +136,17 @@ def _least(seconds: Callable[[int], float], most: int) -> int:
         else:
             low = left
     return min(range(low, high + 1), key=seconds)
+
+
+def _bottom(known: Mapping[int, float], near: Sequence[int]) -> int:
+    """Return where A + B k + C/k through three known prices is least; 0 or huge if nowhere."""
+    if len(near) < 3:  # noqa: PLR2004 - three unknowns
+        return near[0]
+    (k, at), (left, at_left), (right, at_right) = ((k, known[k]) for k in near)
+    # each difference to the first is B (x - k) + C (1/x - 1/k) = (x - k) (B - C / (k x))
+    slopes = [(at_left - at) / (left - k), (at_right - at) / (right - k)]
+    rise = (slopes[1] - slopes[0]) / (1 / (k * left) - 1 / (k * right))
+    line = slopes[0] + rise / (k * left)
+    if rise <= 0:
+        return 0
+    return round(math.sqrt(rise / line)) if line > 0 else _MOST_CHUNKS

@@ -7,7 +7,6 @@ of a step is the largest of the prices whose spans cover it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,13 +24,42 @@ _DENSE = 8  # counting moments costs less than sorting them while they span so m
 _FEW = 24  # different prices that are laid over each other one by one
 
 
-class _Price(NamedTuple):
-    """Ports and links in spans of time: what each of them costs in every step of its span."""
+class _Profile:
+    """The price of every step of a pipeline: the largest value whose span covers the step.
 
-    begin: Array
-    end: Array
-    seconds: Floats
-    terms: Array
+    Prices change only at moments when some stream starts or ends; `points` are these.
+    """
+
+    def __init__(self, begin: Array, end: Array) -> None:
+        last = int(end.max())
+        self._number: Array | None = None
+        if last > _DENSE * end.size:
+            self.points = rising(np.concatenate([begin, end]))
+        else:
+            seen = np.zeros(last + 1, dtype=bool)
+            seen[begin] = True
+            seen[end] = True
+            self.points = np.flatnonzero(seen)
+            self._number = np.cumsum(seen) - 1
+        self.seconds = np.zeros(self.points.size)
+        self.terms = np.zeros(self.points.size)
+
+    def lay(self, cut: _Cut, busy: Busy) -> None:
+        """Raise the prices of the steps in which ports or links are busy."""
+        first, last = (self._numbered(moment[busy.step]) for moment in (cut.begin, cut.end))
+        _raise(self.seconds, first, last, busy.seconds)
+        if busy.terms.any():
+            _raise(self.terms, first, last, busy.terms)
+
+    def totals(self) -> tuple[float, int]:
+        """Return the seconds and the alphas of all steps together."""
+        lengths = np.diff(self.points)
+        return float(self.seconds[:-1] @ lengths), round(float(self.terms[:-1] @ lengths))
+
+    def _numbered(self, moments: Array) -> Array:
+        if self._number is None:
+            return np.searchsorted(self.points, moments)
+        return self._number[moments]
 
 
 class _Cut(NamedTuple):
@@ -64,8 +92,7 @@ def add_stream(tally: Tally, run: Stream) -> None:
     stretch = steps // run.every + 2
     begin = run.start % run.every * stretch + run.start // run.every
     end = begin + run.times
-    routes = machine.routes(each)
-    prices = []
+    routes, profile = machine.routes(each), _Profile(begin, end)
     for side in ("out", "in"):
         cut = _cut(machine.ports(each, side), begin, end, machine)
         messages = _taking_part(machine, each, cut)
@@ -73,14 +100,13 @@ def add_stream(tally: Tally, run: Stream) -> None:
         if routes is not None and messages.src.size == cut.row.size:
             alpha, out, into = (column[cut.row] for column in routes[:3])
             ways = Routes(alpha, out, into, ())
-        prices.append(_priced(cut, machine.side(messages, side, ways)))
+        profile.lay(cut, machine.side(messages, side, ways))
         if side == "out":
             tally.messages += int((cut.end - cut.begin)[messages.step].sum())
     if routes is not None:
-        prices += _links(machine, each, routes, begin, end)
-    seconds = _total([(price.begin, price.end, price.seconds) for price in prices], steps)
-    terms = _total([(price.begin, price.end, price.terms) for price in prices], steps)
-    tally.add_time(np.array([seconds]), round(terms), steps=steps)
+        _lay_links(profile, machine, each, routes, begin, end)
+    seconds, terms = profile.totals()
+    tally.add_time(np.array([seconds]), terms, steps=steps)
 
 
 def _add_listed(tally: Tally, run: Stream, steps: int) -> None:
@@ -118,70 +144,52 @@ def _taking_part(machine: Machine, each: Messages, cut: _Cut) -> Messages:
     return joined(Messages(cut.span, src, dst, units, reduced), machine.endpoints)
 
 
-def _priced(cut: _Cut, busy: Busy) -> _Price:
-    return _Price(cut.begin[busy.step], cut.end[busy.step], busy.seconds, busy.terms)
-
-
-def _links(
-    machine: Machine, each: Messages, routes: Routes, begin: Array, end: Array
-) -> Iterator[_Price]:
-    """Yield the prices of shared links."""
+def _lay_links(  # noqa: PLR0913, PLR0917 - streams, where they pass and when
+    profile: _Profile, machine: Machine, each: Messages, routes: Routes, begin: Array, end: Array
+) -> None:
+    """Raise the prices of the steps in which shared links are busy."""
     for rows, link, rate, _ in routes.passages:
         cut = _cut(link - link.min(), begin[rows], end[rows], machine)
-        seconds = machine.link_seconds(
+        busy = machine.link_seconds(
             cut.span,
             alpha=routes.alpha[rows][cut.row],
             units=each.units[rows][cut.row],
             rate=rate[cut.row],
         )
-        yield _priced(cut, seconds)
+        profile.lay(cut, busy)
 
 
-def _total(spans: list[tuple[Array, Array, Floats | Array]], steps: int) -> float:
-    """Add up over the steps the largest value whose span covers the step; some span always does."""
-    begin, end, value = (np.concatenate(column) for column in zip(*spans, strict=True))
-    if value.min() == value.max():
-        return float(steps * value[0])
-    points, first, last = _numbered(begin, end)
-    values = rising(value)
-    most = np.zeros(points.size)
-    if values.size <= _FEW:
-        for one in values.tolist():
-            here = value == one
-            starts, stops = (
-                np.bincount(where[here], minlength=points.size) for where in (first, last)
-            )
-            most[np.cumsum(starts - stops) > 0] = one
-    else:
+def _raise(most: Floats, first: Array, last: Array, value: Floats | Array) -> None:
+    """Raise most[first:last] to the value of every span."""
+    low, high = value.min(), value.max()
+    values = np.array([low, high])[: 1 + int(low != high)]
+    if low != high and not ((value == low) | (value == high)).all():
+        values = rising(np.asarray(value))
+    if values.size > _FEW:
         _paint(most, first, last, value)
-    return float((most[:-1] * np.diff(points)).sum())
-
-
-def _numbered(begin: Array, end: Array) -> tuple[Array, Array, Array]:
-    """Return the moments at which spans start or end, and which of them are theirs."""
-    if int(end.max()) > _DENSE * end.size:
-        points = rising(np.concatenate([begin, end]))
-        return points, np.searchsorted(points, begin), np.searchsorted(points, end)
-    seen = np.zeros(int(end.max()) + 1, dtype=bool)
-    seen[begin] = True
-    seen[end] = True
-    number = np.cumsum(seen) - 1
-    return np.flatnonzero(seen), number[begin], number[end]
+        return
+    for one in values.tolist():
+        here = value == one
+        starts, stops = (np.bincount(where[here], minlength=most.size) for where in (first, last))
+        covered = np.cumsum(starts - stops) > 0
+        most[covered] = np.maximum(most[covered], one)
 
 
 def _paint(most: Floats, first: Array, last: Array, value: Floats | Array) -> None:
-    """Raise most[first:last] to the value of every span.
+    """Do the same for many different values.
 
     A span is two overlapping stretches of 2^level points; these are halved level by level.
     """
     level = np.log2(last - first).astype(np.int64)
+    painted = np.zeros(most.size)
     for power in range(int(level.max()), -1, -1):
         half = 1 << power
-        halved = most[: most.size - half].copy()
-        np.maximum(most[half:], halved, out=most[half:])
+        halved = painted[: painted.size - half].copy()
+        np.maximum(painted[half:], halved, out=painted[half:])
         here = level == power
-        np.maximum.at(most, first[here], value[here])
-        np.maximum.at(most, last[here] - half, value[here])
+        np.maximum.at(painted, first[here], value[here])
+        np.maximum.at(painted, last[here] - half, value[here])
+    np.maximum(most, painted, out=most)
 
 
 def _check_entries(entries: int, machine: Machine) -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from allranks.cost.alike import one_group
 from allranks.cost.bounds import lower_bound
 from allranks.cost.load import Machine, Messages
 from allranks.cost.model import DATA_DRIVEN, LOCKSTEP, Cost
@@ -29,10 +30,19 @@ class Tally:
 
     def add(self, messages: Messages, *, steps: int, repeat: int = 1) -> None:
         """Add steps with their messages listed, so many times."""
-        seconds, terms = self.machine.busiest(messages, steps)
-        self.add_time(seconds, int(terms.sum()), steps=steps, repeat=repeat)
+        self._add_time_of(messages, steps, repeat)
         self.add_bytes(messages, repeat)
         self.messages += messages.src.size * repeat
+
+    def _add_time_of(self, messages: Messages, steps: int, repeat: int) -> None:
+        machine, network = self.machine, self.machine.topology.network
+        parts: tuple[Messages, ...] = (messages,)
+        if steps == 1 and network is not None and machine.topology.ports == 1:
+            parts = one_group(messages, machine.world_size, network) or parts
+        found = [machine.busiest(part, steps) for part in parts]
+        seconds = np.maximum.reduce([lasts for lasts, _ in found])
+        terms = np.maximum.reduce([most for _, most in found])
+        self.add_time(seconds, int(terms.sum()), steps=steps, repeat=repeat)
 
     def add_time(self, seconds: Floats, terms: int, *, steps: int, repeat: int = 1) -> None:
         """Add the seconds and alphas of steps."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+import operator
+from numbers import Integral, Real
 
 _SHOWN = 40  # characters of a wrong value that a message quotes
 
@@ -60,10 +61,10 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
     Raises:
         ValueError: anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         message = f"{name} is {shown(value)}; it must be a whole number of at least {least}"
         raise ValueError(message)
-    return value
+    return operator.index(value)
 
 
 def shown(value: object) -> str:

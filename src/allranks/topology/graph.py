@@ -19,7 +19,7 @@ import numpy as np
 from allranks.topology.checks import rate, seconds, whole
 from allranks.topology.network import Array, Cut, Floats, Passage, Routes
 
-MOST_VERTICES = 4096
+MOST_VERTICES = 2048
 
 
 class Link(NamedTuple):
@@ -136,12 +136,12 @@ class Graph:
         return out
 
     @cached_property
-    def _known(self) -> dict[int, list[tuple[float, list[int]]]]:
-        """Return what has been asked so far: for a source, (alpha, wires) to every endpoint."""
+    def _known(self) -> dict[int, tuple[dict[int, float], dict[int, int]]]:
+        """Return what has been asked so far: for a source, what `_from` returned."""
         return {}
 
-    def _from(self, source: int) -> list[tuple[float, list[int]]]:
-        """Return the routes from one endpoint to all endpoints (Dijkstra's algorithm)."""
+    def _from(self, source: int) -> tuple[dict[int, float], dict[int, int]]:
+        """Return the alpha to every vertex, and its last wire (Dijkstra's algorithm)."""
         if source not in self._known:
             best = {source: (0.0, 0)}
             last: dict[int, int] = {}
@@ -156,16 +156,17 @@ class Graph:
                     if wire.end not in best or found < best[wire.end]:
                         best[wire.end], last[wire.end] = found, number
                         heapq.heappush(ahead, (*found, wire.end))
-            ends = range(self.world_size + self.switches)
-            self._known[source] = [(best[end][0], self._wires_to(last, end)) for end in ends]
+            self._known[source] = {end: alpha for end, (alpha, _) in best.items()}, last
         return self._known[source]
 
-    def _wires_to(self, last: dict[int, int], end: int) -> list[int]:
-        passed = []
+    def _way(self, source: int, end: int) -> tuple[float, list[int]]:
+        """Return the alpha of a route and its wires in order."""
+        alphas, last = self._from(source)
+        alpha, passed = alphas[end], []
         while end in last:
             passed.append(last[end])
             end = self._wires[last[end]].start
-        return passed[::-1]
+        return alpha, passed[::-1]
 
     def _name(self, vertex: int) -> str:
         if vertex < self.world_size:
@@ -192,7 +193,7 @@ class Graph:
         ends = np.concatenate([np.arange(n), places])
         vertices = self.world_size + self.switches
         pairs, which = np.unique(ends[src] * vertices + ends[dst], return_inverse=True)
-        ways = [self._from(pair // vertices)[pair % vertices] for pair in pairs.tolist()]
+        ways = [self._way(pair // vertices, pair % vertices) for pair in pairs.tolist()]
         rates = np.array([*(wire.bandwidth for wire in self._wires), np.inf])
         alpha = np.array([alpha for alpha, _ in ways])
         first, last = (

@@ -47,7 +47,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         for field in ("world_size", "ports", "in_flight"):
-            checks.whole(field, getattr(self, field))
+            object.__setattr__(self, field, checks.whole(field, getattr(self, field)))
         for field in ("alpha", "gamma"):
             checks.seconds(field, getattr(self, field))
         checks.rate("bandwidth", self.bandwidth)
@@ -108,7 +108,7 @@ class Topology:
         """
         from allranks.topology.tiers import make_tiers  # noqa: PLC0415 - it needs NumPy
 
-        checks.whole("world_size", world_size)
+        world_size = checks.whole("world_size", world_size)
         network = make_tiers(tiers, world_size, name)
         return cls(
             world_size=world_size,
@@ -149,7 +149,7 @@ class Topology:
         """
         from allranks.topology.graph import make_graph  # noqa: PLC0415 - it needs NumPy
 
-        checks.whole("world_size", world_size)
+        world_size = checks.whole("world_size", world_size)
         network = make_graph(world_size, links, switches)
         return cls(
             world_size=world_size,

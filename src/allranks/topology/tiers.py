@@ -103,34 +103,45 @@ class Tiers:
             ValueError: no switch that adds joins them all.
         """
         places = np.full((num_switches, 3), -1, dtype=np.int64)
-        pairs = np.concatenate([np.stack([src, dst]), np.stack([dst, src])], axis=1)
-        pairs = np.unique(pairs[:, pairs[0] >= n], axis=1)
-        while (unplaced := np.flatnonzero(places[:, 0] < 0)).size:
+        here, there = np.concatenate([src, dst]), np.concatenate([dst, src])
+        key = np.sort((here * (n + num_switches) + there)[here >= n])
+        key = key[np.diff(key, prepend=-1) != 0]
+        switch, peer = key // (n + num_switches) - n, key % (n + num_switches)
+        while True:
             known = np.concatenate([np.ones(n, dtype=bool), places[:, 0] >= 0])
-            found = {}
-            for switch in unplaced.tolist():
-                peers = pairs[1][pairs[0] == n + switch]
-                if (peers := peers[known[peers]]).size:
-                    found[switch] = self._above(n, places, switch, peers)
-            if not found:
-                break  # nobody talks to what is left
-            for switch, place in found.items():
-                places[switch] = place
-        return places
+            ready = np.flatnonzero(known[peer] & ~known[n + switch])
+            if not ready.size:
+                return places  # nobody talks to what is left
+            self._place(n, places, switch[ready], peer[ready])
 
-    def _above(self, n: int, places: Array, switch: int, peers: Array) -> tuple[int, int, int]:
-        level, rank, rail = self._ends(n, places, peers)
-        top = np.full(peers.size, level.max())
-        first = np.zeros_like(peers)
-        a = level[first], rank[first], rail[first]
-        meets = int(self._meeting(top, a, (level, rank, rail)).max())
-        for number in range(max(meets, 1), len(self.tiers) + 1):
-            if self.tiers[number - 1].reduces:
-                return number, int(rank[0]), int(self._rail(number, level, rank, rail)[0])
+    def _place(self, n: int, places: Array, switch: Array, peer: Array) -> None:
+        """Place switches whose peers are known, given pairs of a switch and a peer, in order."""
+        ends = level, rank, rail = self._ends(n, places, peer)
+        starts = np.flatnonzero(np.diff(switch, prepend=-1))
+        first = np.repeat(starts, np.diff(starts, append=switch.size))
+        top = np.maximum.reduceat(level, starts)[np.cumsum(np.diff(switch, prepend=-1) != 0) - 1]
+        meets = self._meeting(top, (level[first], rank[first], rail[first]), ends)
+        meets = np.maximum.reduceat(meets, starts)
+        tiers = np.array([0, *(self._adding(number) for number in range(1, len(self.tiers) + 1))])
+        where = tiers[meets]
+        if not where.all():
+            self._refuse_switch(int(np.argmin(where)), switch[starts], meets)
+        places[switch[starts], 0] = where
+        places[switch[starts], 1] = rank[starts]
+        for number in set(where.tolist()):
+            here = starts[where == number]
+            places[switch[here], 2] = self._rail(number, level[here], rank[here], rail[here])
+
+    def _adding(self, number: int) -> int:
+        """Return the lowest tier from this one upwards whose switches add; 0 if there is none."""
+        higher = range(number, len(self.tiers) + 1)
+        return next((above for above in higher if self.tiers[above - 1].reduces), 0)
+
+    def _refuse_switch(self, which: int, switches: Array, meets: Array) -> None:
         names = " or ".join(tier.name for tier in self.tiers if tier.reduces) or "none"
         message = (
-            f"switch {switch} joins {peers.size} endpoints up to the tier "
-            f"{self.tiers[max(meets, 1) - 1].name!r}, where no switch adds (those that do: "
+            f"switch {switches[which]} joins ranks that meet at tier "
+            f"{self.tiers[meets[which] - 1].name!r}, and no switch adds there (those that do: "
             f"{names}); choose an algorithm without switches, or a topology that has them"
         )
         raise ValueError(message)
@@ -223,11 +234,12 @@ class Tiers:
     def alike(self, n: int, shift: Array) -> Array:
         """Return for each distance the least that loads a group's own links just so.
 
-        Beyond the neighboring groups all messages leave the group, and only their rails differ.
+        Beyond the neighboring groups all messages leave the group and climb to the last tier, so
+        the group's own links see no difference.
         """
         span = self.period(n)
         far = (shift >= span) & (shift <= n - span)
-        return np.where(far & (n >= 3 * span), span + shift % span, shift)
+        return np.where(far, span, shift)
 
     def cuts(self, n: int) -> list[Cut]:
         """Return for each tier the groups that are its children, with the links they hang on."""

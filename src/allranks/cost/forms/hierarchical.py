@@ -58,6 +58,9 @@ def hierarchical_all_to_all(
     """Swap N blocks for one inside nodes of g ranks, then g blocks for one between them."""
     sizes = node_sizes(n, node_size)
     ranks = np.arange(n).reshape(len(sizes), sizes[0])
+    if len(ranks) == 1:
+        yield from _form(("all_to_all", inner), n)
+        return
     for run in _form(("all_to_all", inner), sizes[0]):
         yield _placed(run, ranks, np.full(len(ranks), len(ranks)))
     yield from _between(
@@ -74,6 +77,10 @@ def _form(key: tuple[str, str], n: int) -> Iterable[Run]:
 
 def _inside(key: tuple[str, str], sizes: Sequence[int], num_chunks: int) -> Iterator[Run]:
     """Play an algorithm in all nodes at once."""
+    if len(sizes) == 1:
+        factor = np.array([num_chunks // ALGORITHMS[key].default_chunks(sizes[0])])
+        yield from _between(_form(key, sizes[0]), np.arange(sizes[0])[None], factor, equal=True)
+        return
     first_ranks = np.fromiter(accumulate(sizes, initial=0), np.int64)[:-1]
     pieces = ALGORITHMS[key].default_chunks
     alike = {
@@ -109,15 +116,16 @@ def _between(runs: Iterable[Run], groups: Array, factor: Array, *, equal: bool) 
 
 def _placed(run: Run, groups: Array, factor: Array) -> Phase | Stream:
     """Play a run in several groups at once: its rank r is `groups[i, r]`, its chunk `factor[i]`."""
-    if isinstance(run, Shift):
-        run = _listed(run, groups.shape[1])
-    count = len(groups)
-    if run.src.size * count > MAX_MESSAGES:
+    count, size = groups.shape
+    listed = count * (run.shift.size * size if isinstance(run, Shift) else run.src.size)
+    if listed > MAX_MESSAGES:
         message = (
-            f"{run.src.size * count:,} messages in groups of {groups.shape[1]} ranks are too many to "
-            "list; choose smaller nodes, or an algorithm of fewer messages, such as ring"
+            f"{listed:,} messages in groups of {size} ranks are too many to list; choose smaller "
+            "nodes, or an algorithm of fewer messages, such as ring"
         )
         raise ValueError(message)
+    if isinstance(run, Shift):
+        run = _listed(run, size)
     src, dst = (groups.T[column].reshape(-1) for column in (run.src, run.dst))
     chunks, reduced = (np.outer(column, factor).reshape(-1) for column in (run.chunks, run.reduced))
     if isinstance(run, Stream):
