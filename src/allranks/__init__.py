@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from allranks.algorithms import algorithms
     from allranks.algorithms import build as schedule
     from allranks.collectives import Contract, contract
-    from allranks.cost import Bandwidth, Cost, busbw, cost, lower_bound, price
+    from allranks.cost import Bandwidth, Cost, busbw, bytes_per_link, cost, lower_bound, price
     from allranks.errors import (
         CollectiveError,
         Deadlock,
@@ -40,19 +40,21 @@ if TYPE_CHECKING:
     from allranks.runtime.world import Result, World
     from allranks.schedule import Op, Schedule, Step, Trace, Transfer
     from allranks.simulate import ReduceOp, simulate
-    from allranks.topology import Topology
+    from allranks.topology import PRESETS, Link, Tier, Topology
     from allranks.verify import Proof, final_state, prove, verify
     from allranks.view.widget import race, show
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PRESETS",
     "Bandwidth",
     "CollectiveError",
     "Contract",
     "Cost",
     "Deadlock",
     "DeviceError",
+    "Link",
     "Mismatch",
     "Op",
     "PeerDied",
@@ -65,6 +67,7 @@ __all__ = [
     "ScheduleError",
     "Step",
     "StepTimeout",
+    "Tier",
     "Topology",
     "Trace",
     "Transfer",
@@ -72,6 +75,7 @@ __all__ = [
     "World",
     "algorithms",
     "busbw",
+    "bytes_per_link",
     "contract",
     "cost",
     "final_state",
@@ -90,7 +94,15 @@ __all__ = [
 _HOMES = {
     "allranks.algorithms": ("algorithms", "build"),
     "allranks.collectives": ("Contract", "contract"),
-    "allranks.cost": ("Bandwidth", "Cost", "busbw", "cost", "lower_bound", "price"),
+    "allranks.cost": (
+        "Bandwidth",
+        "Cost",
+        "busbw",
+        "bytes_per_link",
+        "cost",
+        "lower_bound",
+        "price",
+    ),
     "allranks.errors": (
         "CollectiveError",
         "Deadlock",
@@ -106,7 +118,7 @@ _HOMES = {
     "allranks.runtime.world": ("Result", "World"),
     "allranks.schedule": ("Op", "Schedule", "Step", "Trace", "Transfer"),
     "allranks.simulate": ("ReduceOp", "simulate"),
-    "allranks.topology": ("Topology",),
+    "allranks.topology": ("PRESETS", "Link", "Tier", "Topology"),
     "allranks.verify": ("Proof", "final_state", "prove", "verify"),
     "allranks.view.widget": ("race", "show"),
 }

@@ -287,3 +287,40 @@ def test_messages_wait_for_each_other_on_a_link_only():
     spans = {(e.src, e.dst): (e.start_s, e.end_s) for e in events}
     # the second to come to the link gets it 20 seconds later; rank 2 then waits for rank 3's port
     assert spans == {(0, 2): (0, 23), (1, 3): (0, 43), (2, 3): (43, 54)}
+
+
+@pytest.mark.parametrize(
+    ("machine", "algorithm", "n", "answer"),
+    [
+        ("dgx-h100", "nvls", 8, "node"),
+        ("dgx-h100", "sharp", 8, None),  # an NVSwitch gives a sum to the GPU that reads it
+        ("dgx-h100", "nvls", 16, None),
+        ("dgx-a100", "nvls", 8, None),  # its NVSwitch cannot add
+        ("gb200-nvl72", "nvls", 72, "node"),
+        ("rail-cluster", "nvls", 8, "node"),
+        ("rail-cluster", "sharp", 8, "leaf"),  # through the adapters, although NVLink is nearer
+        ("rail-cluster", "nvls", 16, None),
+        ("fat-tree-cluster", "sharp", 64, "spine"),
+    ],
+)
+def test_a_switch_adds_only_in_the_way_it_can(machine, algorithm, n, answer):
+    topology = Topology.preset(machine, n)
+    made = build("all_reduce", algorithm, world_size=n)
+    for asked in (
+        lambda: cost(made, nbytes=2**20, topology=topology),
+        lambda: price("all_reduce", algorithm, world_size=n, nbytes=2**20, topology=topology),
+    ):
+        if answer is None:
+            with pytest.raises(ValueError, match=rf"adds as {algorithm} does|no switch .*adds"):
+                asked()
+        else:
+            wire = {"node": topology.bandwidth, "leaf": 49e9, "spine": 49e9}[answer]
+            assert asked().seconds >= 2**20 / wire
+            assert asked().seconds < 3 * 2**20 / wire + 1e-4
+
+
+def test_a_schedule_of_another_name_may_use_any_switch_that_adds():
+    topology = Topology.preset("dgx-h100", 8)
+    tree = build("all_reduce", "sharp", world_size=8)
+    own = Schedule("all_reduce", "mine", 8, tree.num_chunks, tree.steps, num_switches=1)
+    assert cost(own, nbytes=2**20, topology=topology).seconds > 0

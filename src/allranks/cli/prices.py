@@ -98,7 +98,7 @@ def price_all(
 def price_one(
     collective: str, name: str, topology: Topology, nbytes: int, asked: Mapping[str, Any]
 ) -> Row:
-    """Return one price as a row, with the lower bound beside it."""
+    """Return one price as a row, with the bound for sends and receives beside it."""
     from allranks.cost import lower_bound, price  # noqa: PLC0415
 
     n = topology.world_size
@@ -143,6 +143,7 @@ def print_prices(rows: Sequence[Row], absent: Mapping[str, str], topology: Topol
     if len(asked) == 1:
         typer.echo(f"{what}, {format_bytes(asked[0])}, lock-step price on {topology.name}")
         _print_one_size(rows)
+        _print_machine(topology.name)
     else:
         typer.echo(f"{what}, lock-step price on {topology.name}, pipelines at their best k")
         _print_sizes(rows, asked)
@@ -171,6 +172,17 @@ def _print_one_size(rows: Sequence[Row]) -> None:
         )
     _print_table(table)
     typer.echo(f"lower bound for sends and receives: {format_seconds(bound)}")
+
+
+def _print_machine(name: str) -> None:
+    """Say where the numbers of a known machine come from."""
+    from allranks.topology import PRESETS  # noqa: PLC0415
+
+    if name in PRESETS:
+        known = PRESETS[name]
+        typer.echo(f"{name}: {known.summary}; {known.attainable} per direction (peak {known.peak})")
+        typer.echo(f"  source, read {known.read}: {known.source}")
+        typer.echo(f"  assumed: {known.assumed}")
 
 
 def _print_sizes(rows: Sequence[Row], asked: Sequence[int]) -> None:

@@ -66,7 +66,7 @@ def price(  # noqa: PLR0913 - the parameters of every algorithm
     check_topology(topology, world_size)
     sizes = equal_chunks(nbytes, world_size, plan.num_chunks, promise.pieces(world_size))
     ends = _switch_messages(collective, algorithm, plan, world_size, topology)
-    tally = Tally(placed(topology, world_size, plan.num_switches, sizes, *ends))
+    tally = Tally(placed(topology, world_size, plan.num_switches, sizes, *ends, algorithm))
     if world_size > 1:
         for run in _runs(collective, algorithm, plan, world_size):
             _add(tally, run, silent=sizes.unit == 0)

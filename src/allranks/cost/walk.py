@@ -17,6 +17,7 @@ from allranks.errors import ScheduleError
 from allranks.schedule import Columns, Schedule
 from allranks.topology import Topology
 
+IN_NETWORK = ("nvls", "sharp")  # algorithms that say in which way a switch must add
 BLOCK = 1 << 18  # transfers that are added up at a time, so that memory stays small
 
 
@@ -151,11 +152,17 @@ def machine_of(schedule: Schedule, sizes: Sizes, topology: Topology) -> Machine:
         columns = schedule.columns()
         to_switch = np.flatnonzero((columns.src >= n) | (columns.dst >= n))
         src, dst = (c[to_switch].astype(np.int64) for c in (columns.src, columns.dst))
-    return placed(topology, n, switches, sizes, src, dst)
+    return placed(topology, n, switches, sizes, src, dst, schedule.algorithm)
 
 
 def placed(  # noqa: PLR0913, PLR0917 - the parts of a machine
-    topology: Topology, n: int, switches: int, sizes: Sizes, src: Array, dst: Array
+    topology: Topology,
+    n: int,
+    switches: int,
+    sizes: Sizes,
+    src: Array,
+    dst: Array,
+    algorithm: str,
 ) -> Machine:
     """Return a machine whose switches stand where messages between these endpoints want them.
 
@@ -170,7 +177,8 @@ def placed(  # noqa: PLR0913, PLR0917 - the parts of a machine
         )
         raise ValueError(message)
     if topology.network is not None:
-        places = topology.network.place(n, switches, src, dst)
+        kind = algorithm if algorithm in IN_NETWORK else ""
+        places = topology.network.place(n, switches, src, dst, kind)
     return Machine(topology, n, switches, sizes, places)
 
 

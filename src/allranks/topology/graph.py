@@ -173,7 +173,14 @@ class Graph:
             return f"rank {vertex}"
         return f"switch {vertex - self.world_size}"
 
-    def place(self, n: int, num_switches: int, src: Array, dst: Array) -> Array:  # noqa: ARG002
+    def place(
+        self,
+        n: int,  # noqa: ARG002 - as every network
+        num_switches: int,
+        src: Array,  # noqa: ARG002 - as every network
+        dst: Array,  # noqa: ARG002 - as every network
+        kind: str = "",  # noqa: ARG002 - as every network
+    ) -> Array:
         """Return the vertices of a schedule's switches: those after the ranks, in order.
 
         Raises:

@@ -57,8 +57,10 @@ class Cut(NamedTuple):
 class Network(Protocol):
     """Links between ranks and switches. All methods are for n ranks numbered 0 .. n-1."""
 
-    def place(self, n: int, num_switches: int, src: Array, dst: Array) -> Array:
+    def place(self, n: int, num_switches: int, src: Array, dst: Array, kind: str = "") -> Array:
         """Return where the switches of a schedule stand, given its messages from or to them.
+
+        `kind` is how they must add: "nvls", "sharp", or "" for any way.
 
         Raises:
             ValueError: the network has no such switch, or none there that adds.

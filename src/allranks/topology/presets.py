@@ -47,7 +47,7 @@ class Preset:
 class _Servers:
     """Servers of GPUs on an NVSwitch, joined by adapters, by leaf and spine switches if told.
 
-    `gpus` a node; `nvlink` and `nic` bytes per second for each; `adds` if the NVSwitch can. With
+    `gpus` a node; `nvlink` and `nic` bytes per second for each; `adds` as a Tier's `reduces`. With
     `nodes` a leaf, `spine` is what a leaf has upwards, as a share of what it has downwards; with
     `rails`, each GPU of a node has a leaf of its own.
     """
@@ -56,7 +56,7 @@ class _Servers:
     gpus: int
     nvlink: float
     nic: float
-    adds: bool = True
+    adds: bool | str = "nvls"
     nodes: int | None = None
     spine: float = 1.0
     rails: bool = False
@@ -77,13 +77,13 @@ class _Servers:
             bandwidth=self.nic,
             links=self.gpus,
             rails=self.rails,
-            reduces=self.nodes is not None,
+            reduces="sharp" if self.nodes is not None else False,
         )
         tiers = [node, leaf]
         if self.nodes is not None:
             down = self.nic * self.nodes * (1 if self.rails else self.gpus)
             up = down * self.spine
-            tiers.append(Tier(name="spine", alpha=outside, bandwidth=up, reduces=True))
+            tiers.append(Tier(name="spine", alpha=outside, bandwidth=up, reduces="sharp"))
         return Topology.tiers(n, tiers, in_flight=max(1, min(n, self.gpus) - 1), name=self.name)
 
 

@@ -36,7 +36,8 @@ class Tier:
     way (bytes/s). With `rails`, link i of every child leads to switch i of several, and only ranks
     on the same rail meet here; the tier above joins the rails. `backplane` is what all messages
     that turn round in one switch share, both ways together (bytes/s). `reduces` says that the
-    switches here can add.
+    switches here can add: True for whatever a schedule asks of them, "nvls" for NVSwitches, which
+    give a sum to the GPU that reads it, "sharp" for switches that send it on to all.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Tier:
     links: int = 1
     rails: bool = False
     backplane: float = math.inf
-    reduces: bool = False
+    reduces: bool | str = False
 
     def __post_init__(self) -> None:
         where = f"tier {self.name!r}: "
@@ -94,7 +95,7 @@ class Tiers:
         sizes = [MOST_RANKS if tier.size is None else tier.size for tier in self.tiers]
         return tuple(itertools.accumulate(sizes, lambda a, b: min(a * b, MOST_RANKS), initial=1))
 
-    def place(self, n: int, num_switches: int, src: Array, dst: Array) -> Array:
+    def place(self, n: int, num_switches: int, src: Array, dst: Array, kind: str = "") -> Array:
         """Return (tier, a rank below, rail) of every switch: the lowest that all its peers share.
 
         Switches whose peers are ranks stand first, then those above them, and so on.
@@ -112,9 +113,9 @@ class Tiers:
             ready = np.flatnonzero(known[peer] & ~known[n + switch])
             if not ready.size:
                 return places  # nobody talks to what is left
-            self._place(n, places, switch[ready], peer[ready])
+            self._place(n, places, switch[ready], peer[ready], kind)
 
-    def _place(self, n: int, places: Array, switch: Array, peer: Array) -> None:
+    def _place(self, n: int, places: Array, switch: Array, peer: Array, kind: str) -> None:
         """Place switches whose peers are known, given pairs of a switch and a peer, in order."""
         ends = level, rank, rail = self._ends(n, places, peer)
         starts = np.flatnonzero(np.diff(switch, prepend=-1))
@@ -122,27 +123,31 @@ class Tiers:
         top = np.maximum.reduceat(level, starts)[np.cumsum(np.diff(switch, prepend=-1) != 0) - 1]
         meets = self._meeting(top, (level[first], rank[first], rail[first]), ends)
         meets = np.maximum.reduceat(meets, starts)
-        tiers = np.array([0, *(self._adding(number) for number in range(1, len(self.tiers) + 1))])
+        tiers = np.array(
+            [0, *(self._adding(number, kind) for number in range(1, len(self.tiers) + 1))]
+        )
         where = tiers[meets]
         if not where.all():
-            self._refuse_switch(int(np.argmin(where)), switch[starts], meets)
+            self._refuse_switch(int(np.argmin(where)), switch[starts], meets, kind)
         places[switch[starts], 0] = where
         places[switch[starts], 1] = rank[starts]
         for number in set(where.tolist()):
             here = starts[where == number]
             places[switch[here], 2] = self._rail(number, level[here], rank[here], rail[here])
 
-    def _adding(self, number: int) -> int:
-        """Return the lowest tier from this one upwards whose switches add; 0 if there is none."""
+    def _adding(self, number: int, kind: str) -> int:
+        """Return the lowest tier from this one upwards whose switches add so; 0 if none does."""
         higher = range(number, len(self.tiers) + 1)
-        return next((above for above in higher if self.tiers[above - 1].reduces), 0)
+        return next((above for above in higher if _adds(self.tiers[above - 1], kind)), 0)
 
-    def _refuse_switch(self, which: int, switches: Array, meets: Array) -> None:
-        names = " or ".join(tier.name for tier in self.tiers if tier.reduces) or "none"
+    def _refuse_switch(self, which: int, switches: Array, meets: Array, kind: str) -> None:
+        names = " or ".join(tier.name for tier in self.tiers if _adds(tier, kind)) or "none"
+        as_asked = f" as {kind} does" if kind else ""
         message = (
             f"switch {switches[which]} joins ranks that meet at tier "
-            f"{self.tiers[meets[which] - 1].name!r}, and no switch adds there (those that do: "
-            f"{names}); choose an algorithm without switches, or a topology that has them"
+            f"{self.tiers[meets[which] - 1].name!r}, and no switch there or above adds{as_asked} "
+            f"(those that do: {names}); choose an algorithm without switches, or a topology that "
+            "has them"
         )
         raise ValueError(message)
 
@@ -287,3 +292,8 @@ def make_tiers(tiers: Sequence[Tier], n: int, name: str) -> Tiers:
         message = f"topology {name!r} has {made.spans[-1]:,} endpoints, too few for {n:,} ranks"
         raise ValueError(message)
     return made
+
+
+def _adds(tier: Tier, kind: str) -> bool:
+    """Return whether the switches of a tier add as this kind of schedule wants; "" is any kind."""
+    return tier.reduces is True or (tier.reduces == kind if kind else bool(tier.reduces))
