@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -167,11 +168,85 @@ def test_price_as_json_has_the_fields_of_the_api_in_base_units(allranks):
     assert row["lower_bound_seconds"] <= row["seconds"]
 
 
+def test_price_names_the_bound_of_those_that_a_switch_helps(allranks):
+    arguments = ["price", "all_reduce", "-n", 8, "--size", "256MiB", "--preset", "dgx-h100"]
+    status, out, _ = allranks(*arguments)
+    assert status == FINE
+    assert re.search(r"^nvls, k=\d+ .* x .* fastest$", out, re.MULTILINE)
+    assert re.search(r"^direct .* 1\.00 x .* fastest without a switch", out, re.MULTILINE)
+    assert re.search(r"^lower bound \S+ ms; for nvls \S+ µs$", out, re.MULTILINE)
+    assert "where a switch adds, busbw is not the speed of a wire" in out
+    assert "`allranks machines dgx-h100` says more" in out
+    assert re.search(r"^left out: sharp \(.*adds", out, re.MULTILINE)
+
+
+def test_price_takes_the_nodes_of_the_machine_for_a_hierarchy(allranks):
+    arguments = ["price", "all_reduce", "-n", 144, "--size", "1GiB", "--preset", "gb200-nvl72"]
+    _, out, _ = allranks(*arguments)
+    assert "hierarchical, nodes of 72 " in out
+    _, out, _ = allranks(*arguments, "--node-size", 36, "--algorithm", "hierarchical", "--json")
+    assert [row["node_size"] for row in json.loads(out)] == [36]
+
+
+def test_price_refuses_what_no_algorithm_takes_and_a_machine_named_twice(allranks):
+    arguments = ["price", "broadcast", "-n", 4, "--size", "1MB", "--preset", "bench"]
+    status, _, err = allranks(*arguments, "--radix", 3)
+    assert (status, "no algorithm of broadcast takes it" in err) == (USAGE, True)
+    status, _, err = allranks(*arguments, "--root", 9)
+    assert (status, err.count("root is 9")) == (USAGE, 1)
+    status, _, err = allranks(*arguments, "--alpha", "1us")
+    assert (status, "either --alpha and --bandwidth" in err) == (USAGE, True)
+
+
+def test_one_rank_has_no_winner(allranks):
+    _, out, _ = allranks("price", "all_reduce", "-n", 1, "--size", "1MB", "--preset", "bench")
+    assert "fastest" not in out
+
+
+def test_machines_say_where_their_numbers_come_from(allranks):
+    _, out, _ = allranks("machines")
+    assert {line.split()[0] for line in out.splitlines()} == set(ar.PRESETS)
+    _, out, _ = allranks("machines", "dgx-h100")
+    assert "NVIDIA/nccl-tests#212" in out
+    assert "450 GB/s" in out
+    assert json.loads(allranks("machines", "bench", "--json")[1])["bench"]["read"] == "2026-11"
+    status, _, err = allranks("machines", "dgx-h10")
+    assert (status, "dgx-h100" in err) == (USAGE, True)
+
+
+def test_algorithms_are_listed_with_what_they_need(allranks):
+    _, out, _ = allranks("algorithms", "all_gather")
+    assert re.search(r"^  recursive_doubling +needs a power of two$", out, re.MULTILINE)
+    told = json.loads(allranks("algorithms", "--json")[1])
+    assert {of: set(names) for of, names in told.items()} == {
+        of: set(ar.algorithms(of)) for of in told
+    }
+
+
+def test_price_shows_one_pipeline_uncut_and_at_its_best(allranks):
+    arguments = ["price", "broadcast", "--algorithm", "chain", "-n", 6, "--size", "48MB"]
+    _, out, _ = allranks(*arguments, "--preset", "bench", "--json")
+    assert [row["num_chunks"] for row in json.loads(out)] == [1, 44]
+
+
+def test_prove_says_for_how_many_ranks_and_by_which_symmetry(allranks):
+    status, out, _ = allranks("prove", "all_reduce", "ring", "-n", 131_072)
+    assert status == FINE
+    assert "proved for 131,072 ranks, 131,072 chunks, 34,359,476,224 transfers" in out
+    assert "rotation" in out
+    status, out, _ = allranks("prove", "all_to_all", "pairwise", "-n", 6, "--json")
+    told = json.loads(out)
+    assert (status, told["ok"], told["world_size"], told["transfers"]) == (FINE, True, 6, 30)
+    status, _, err = allranks("prove", "all_gather", "recursive_doubling", "-n", 6)
+    assert status == USAGE
+    assert "power of two" in err
+
+
 def test_price_marks_the_winner_for_each_size_of_a_span(allranks):
     arguments = ["price", "broadcast", "-n", 6, "--size", "3kB..48MB", "--preset", "bench"]
     status, out, _ = allranks(*arguments)
     assert status == FINE
-    head, *lines = out.splitlines()[1:-1]
+    head, *lines = out.splitlines()[1:-2]
     assert head.split()[:3] == ["algorithm", "3", "kB"]
     assert len(head.split()) == 1 + 2 * 7  # 3 kB times 4, up to 12.288 MB
     winners = {line.split()[0]: line.count("*") for line in lines}

@@ -154,19 +154,31 @@ def parse_bandwidth(text: str) -> float:
     return float(_read(text, "bytes_per_second"))
 
 
-def format_bytes(nbytes: float) -> str:
+def format_bytes(nbytes: float, *, like: float | None = None) -> str:
     """Return a size as people read it: in MiB where it is a short whole number, else in MB.
+
+    Beside another size, `like`, that is shown in KiB, MiB, ..., in the same unit.
 
     >>> format_bytes(16 * 2**20), format_bytes(48_000_000), format_bytes(96)
     ('16 MiB', '48 MB', '96 B')
+    >>> format_bytes(28 * 2**20 + 100, like=16 * 2**20), format_bytes(5, like=16)
+    ('28 MiB', '5 B')
     """
+    prefix = _binary_prefix(nbytes if like is None else like)
+    if prefix:
+        return f"{_significant(nbytes / _BINARY[prefix])} {prefix}B"
+    return _scaled(nbytes, "B")
+
+
+def _binary_prefix(nbytes: float) -> str:
+    """Return Ki, Mi, ... if a size is a short whole number of it, "" if it is none."""
     if nbytes and nbytes % 2**10 == 0 and nbytes % _THOUSAND:
         prefix, factor = max(
             ((p, f) for p, f in _BINARY.items() if nbytes % f == 0), key=lambda pair: pair[1]
         )
         if nbytes < 10 * _THOUSAND * factor:
-            return f"{int(nbytes) // factor} {prefix}B"
-    return _scaled(nbytes, "B")
+            return prefix
+    return ""
 
 
 def format_seconds(seconds: float) -> str:

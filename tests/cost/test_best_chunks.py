@@ -114,3 +114,13 @@ def test_best_chunks_of_an_algorithm_that_is_not_pipelined_is_none():
     bench = Topology.preset("bench", 6)
     facts = {"world_size": 6, "nbytes": 1e6, "topology": bench}
     assert best_chunks_of("broadcast", "binomial", **facts) is None
+
+
+@pytest.mark.parametrize(("gamma", "best"), [(0, 44), (1e-10, 82), (1e-9, 223)])
+def test_a_chain_that_adds_is_cut_finer(gamma, best):
+    topology = Topology.uniform(6, alpha=4e-6, bandwidth=25e9, gamma=gamma)
+    asked = {"world_size": 6, "nbytes": 48_000_000, "topology": topology}
+    found = best_chunks_of("reduce", "chain", **asked)
+    assert found == best
+    prices = [price("reduce", "chain", num_chunks=found + k, **asked) for k in (-1, 0, 1)]
+    assert min(prices, key=lambda cost: cost.seconds) == prices[1]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from price_facts import US, S, bench, calls, easy, networks, priced
+from price_facts import US, S, bench, calls, custom, easy, networks, priced
 
 from allranks.algorithms import build
 from allranks.cost import cost, lower_bound, price
-from allranks.topology import Topology
+from allranks.schedule import Op
+from allranks.topology import Tier, Topology
 
 
 def test_the_bounds_of_the_course():
@@ -63,6 +64,43 @@ def test_no_algorithm_beats_the_bound_of_a_network(call, data, nbytes):
         assert "switch" in str(error)  # noqa: PT017 - a graph without switches refuses them
         return
     assert found.lower_bound <= found.seconds * (1 + 1e-12)
+
+
+def test_where_a_port_pays_several_alphas_bytes_may_hide_those_of_another():
+    # Ranks 0 and 1 each tell two others a byte (2 alphas), while rank 4 gets ten bytes (1 alpha).
+    # So the sum of alphas and bytes, 3 + 10 for these five ranks, is no bound here.
+    first = [(0, 1, 0, Op.COPY), (0, 2, 0, Op.COPY)]
+    crowded = custom(first, world_size=5, num_chunks=1)
+    plain = custom(first[:1], first[1:], world_size=5, num_chunks=1)
+    sums = lower_bound("all_reduce", 5, 10, easy(5))
+    larger = lower_bound("all_reduce", 5, 10, easy(5), clock="data_driven")
+    assert larger < sums
+    assert cost(plain, nbytes=10, topology=easy(5)).lower_bound == sums
+    assert cost(crowded, nbytes=10, topology=easy(5)).lower_bound == larger
+
+
+def test_a_step_of_two_messages_on_slow_borders_keeps_above_the_bound():
+    tiers = [
+        Tier(name="node", size=1, alpha=3.3631008488175225e-06, bandwidth=100000001.0),
+        Tier(name="leaf", size=1, alpha=3.373199139655193e-06, bandwidth=1e8),
+        Tier(name="spine", alpha=3.3631008488175225e-06, bandwidth=1e8),
+    ]
+    topology = Topology.tiers(3, tiers)
+    found = price("all_gather", "bidirectional_ring", world_size=3, nbytes=1, topology=topology)
+    assert found.lower_bound <= found.seconds
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [("broadcast", "flat"), ("broadcast", "binomial"), ("reduce", "flat"), ("gather", "binomial")],
+)
+@pytest.mark.parametrize("root", [0, 2, 8])
+def test_near_messages_beside_a_far_one_keep_above_the_bound(collective, algorithm, root):
+    topology = Topology.preset("dgx-h100", 9)  # one rank is alone on its node
+    made = build(collective, algorithm, world_size=9, root=root)
+    for clock in ("lockstep", "data_driven"):
+        found = cost(made, nbytes=1000, topology=topology, clock=clock)
+        assert found.lower_bound <= found.seconds * (1 + 1e-12)
 
 
 def test_a_switch_that_adds_lies_outside_the_bound():

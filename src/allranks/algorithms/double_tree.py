@@ -37,12 +37,14 @@ class Edge(NamedTuple):
 
 
 def double_binary_tree_all_reduce(world_size: int, num_chunks: int = 2) -> Iterator[Step]:
-    """Add up along two trees, then send the sums down: about 4 log2 n + 2k steps of S/k.
+    """Add up along two trees, then send the sums down: 4 log2 n + 2k - 8 steps of S/k, or two more.
 
     The first half of the k chunks takes tree 0, the other half tree 1. No rank sends to two or
-    hears from two in one step: a rank that took both children's chunks at once would pay two alphas
-    and the time of two chunks in every step, and nobody would gain. The children of a rank, and the
-    two messages that a rank sends up, take turns instead (`turn`). So chunk j follows chunk j - 1
+    hears from two in one step: with one message in flight at a port, a rank that took both
+    children's chunks at once would pay two alphas and the time of two chunks in every step, and
+    nobody would gain. (Where several are in flight, as on an NVSwitch, it would gain up to half of
+    the alphas.) The children of a rank, and the two messages that a rank sends up, take turns
+    instead (`turn`). So chunk j follows chunk j - 1
     of its tree after two steps; each way takes `num_steps_down`, the way up is the way down
     backwards. The roots send S and receive S, all others 2S; for odd n, rank 0 is inner in both
     trees, and it and rank n - 1 move 1.5 S. Over all ranks, 2(n - 1)S: as much as in a ring.

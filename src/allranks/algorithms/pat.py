@@ -34,8 +34,8 @@ def pat_all_gather(world_size: int) -> Iterator[Step]:
 
     Before the step of distance 2**d a rank holds the blocks of ranks whose distance to its right is
     a multiple of 2**(d + 1); it sends all of them that the receiver lacks. For n = 2**k + 1, k >= 2
-    one step more than ceil(log2 n): NCCL aggregates n // 2 blocks at most, and then the last
-    distance, 1, takes two steps.
+    one step more than ceil(log2 n): NCCL plans for the next power of two, 2**(k + 1) places, but
+    sends no more than 2**(k - 1) of them together, so the 2**k places of distance 1 take two steps.
     """
     for hop in all_gather_hops(world_size):
         distance = 1 << hop.dim

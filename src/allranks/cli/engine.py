@@ -162,7 +162,9 @@ def price(  # noqa: PLR0913 - one parameter per option
     algorithm: Annotated[str, typer.Option(help="A name, or all.")] = "all",
     alpha: Annotated[str | None, typer.Option(help="Seconds per message, as in 5us.")] = None,
     bandwidth: Annotated[str | None, typer.Option(help="Per direction, as in 50GB/s.")] = None,
-    preset: Annotated[str | None, typer.Option(help="A machine by name, as in dgx-h100.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="A machine by name, as in dgx-h100: see `allranks machines`.")
+    ] = None,
     root: Root = None,
     chunks: Chunks = None,
     node_size: NodeSize = None,
@@ -176,7 +178,7 @@ def price(  # noqa: PLR0913 - one parameter per option
     from allranks.cli.prices import (  # noqa: PLC0415
         machine,
         price_all,
-        price_one,
+        price_both,
         print_prices,
         sizes,
     )
@@ -199,7 +201,7 @@ def price(  # noqa: PLR0913 - one parameter per option
             rows += more
             absent |= reasons
         else:
-            rows.append(price_one(collective, algorithm, topology, nbytes, asked))
+            rows += price_both(collective, algorithm, topology, nbytes, asked)
     if json_output:
         print_json(rows)
         return
@@ -233,3 +235,53 @@ def busbw(
         or "busbw scales algbw by the collective's factor; it is the speed of a wire only while "
         "ranks send to ranks, not where switches reduce."
     )
+
+
+@app.command()
+def algorithms(
+    collective: Annotated[str | None, typer.Argument(help="A collective; left out: all.")] = None,
+    *,
+    json_output: Json = False,
+) -> None:
+    """List the algorithms by name, with what each needs."""
+    from allranks.algorithms import algorithms as named  # noqa: PLC0415
+    from allranks.collectives import CONTRACTS  # noqa: PLC0415
+
+    table = {name: named(name) for name in ([collective] if collective else CONTRACTS)}
+    if json_output:
+        print_json(table)
+        return
+    for of, names in table.items():
+        typer.echo(of)
+        for name, restriction in names.items():
+            typer.echo(f"  {name:<20}{restriction}".rstrip())
+
+
+@app.command()
+def machines(
+    name: Annotated[str | None, typer.Argument(help="A machine; left out: all.")] = None,
+    *,
+    json_output: Json = False,
+) -> None:
+    """List the machines that `price --preset` knows, or say where the numbers of one come from."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from allranks.errors import unknown_name  # noqa: PLC0415
+    from allranks.topology import PRESETS  # noqa: PLC0415
+
+    if name is not None and name not in PRESETS:
+        raise ValueError(unknown_name("machine", name, PRESETS))
+    chosen = {key: preset for key, preset in PRESETS.items() if name in (None, key)}
+    if json_output:
+        facts = {key: asdict(preset) for key, preset in chosen.items()}
+        for fields in facts.values():
+            del fields["make"]
+        print_json(facts)
+        return
+    for key, preset in chosen.items():
+        typer.echo(f"{key:<18}{preset.summary}")
+        if name is not None:
+            typer.echo(f"  per direction   {preset.attainable}")
+            typer.echo(f"  peak            {preset.peak}")
+            typer.echo(f"  source          {preset.source} (read {preset.read})")
+            typer.echo(f"  assumed         {preset.assumed}")

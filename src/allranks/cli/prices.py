@@ -1,7 +1,8 @@
 """Tables of prices: every algorithm that can do it here, its distance from the bound, the fastest.
 
 The winner is marked for each size. Algorithms that a switch helps are marked on their own, since
-on most machines no switch adds.
+on most machines no switch adds. A pipelined algorithm is shown uncut and at its best number of
+pieces, k.
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ def machine(
         return Topology.uniform(
             world_size, alpha=parse_seconds(alpha), bandwidth=parse_bandwidth(bandwidth)
         )
-    message = "which machine? give --alpha and --bandwidth, as in --alpha 5us --bandwidth 50GB/s, "
-    message += "or --preset bench"
+    message = "which machine? give "
+    message += "either " if preset is not None else ""
+    message += "--alpha and --bandwidth, as in --alpha 5us --bandwidth 50GB/s, or --preset bench "
+    message += "(`allranks machines` lists them)"
     raise ValueError(message)
 
 
@@ -78,28 +81,45 @@ def price_all(
     """Return the prices of all algorithms of a collective, and why others cannot do it here."""
     from allranks.algorithms import ALGORITHMS, algorithms  # noqa: PLC0415
 
+    names = algorithms(collective)
+    accepted = {name: ALGORITHMS[collective, name].parameters for name in names}
+    for key in asked:
+        if not any(key in parameters for parameters in accepted.values()):
+            message = f"{key} is {asked[key]}; no algorithm of {collective} takes it, leave it out"
+            raise ValueError(message)
     rows: list[Row] = []
     absent: dict[str, str] = {}
-    for name in algorithms(collective):
-        accepted = ALGORITHMS[collective, name].parameters
-        given = {key: value for key, value in asked.items() if key in accepted}
+    for name in names:
+        given = {key: value for key, value in asked.items() if key in accepted[name]}
         try:
-            rows += [
-                price_one(collective, name, topology, nbytes, {**given, **pieces})
-                for pieces in _pieces(collective, name, topology, nbytes, given)
-            ]
+            rows += price_both(collective, name, topology, nbytes, given)
         except ValueError as error:
             absent[name] = str(error)
     if not rows:
-        raise ValueError("; ".join(absent.values()))
+        raise ValueError("; ".join(dict.fromkeys(absent.values())))
     return rows, absent
 
 
-def price_one(
+def price_both(
+    collective: str, name: str, topology: Topology, nbytes: int, asked: Mapping[str, Any]
+) -> list[Row]:
+    """Return the prices of one algorithm: a pipelined one with its usual and its best pieces."""
+    from allranks.algorithms import ALGORITHMS  # noqa: PLC0415
+
+    options = dict(asked)
+    entry = ALGORITHMS.get((collective, name))  # `price` says what is wrong with the name
+    if entry and "node_size" in entry.parameters and topology.node_size:
+        options.setdefault("node_size", topology.node_size)
+    return [
+        _price_one(collective, name, topology, nbytes, {**options, **pieces})
+        for pieces in _pieces(collective, name, topology, nbytes, options)
+    ]
+
+
+def _price_one(
     collective: str, name: str, topology: Topology, nbytes: int, asked: Mapping[str, Any]
 ) -> Row:
-    """Return one price as a row, with the bound for sends and receives beside it."""
-    from allranks.cost import lower_bound, price  # noqa: PLC0415
+    from allranks.cost import price  # noqa: PLC0415
 
     n = topology.world_size
     priced: Cost = price(
@@ -109,10 +129,12 @@ def price_one(
         "collective": collective,
         "algorithm": name,
         "num_chunks": asked.get("num_chunks"),
+        "node_size": asked.get("node_size"),
         "world_size": n,
         "nbytes": nbytes,
+        "machine": topology.name,
         **{field: getattr(priced, field) for field in _COSTS},
-        "lower_bound_seconds": lower_bound(collective, n, nbytes, topology),
+        "lower_bound_seconds": priced.lower_bound,
     }
 
 
@@ -124,7 +146,8 @@ def _pieces(
     from allranks.cost import best_chunks_of  # noqa: PLC0415
 
     n = topology.world_size
-    if "num_chunks" not in ALGORITHMS[collective, name].parameters or "num_chunks" in given:
+    entry = ALGORITHMS.get((collective, name))
+    if entry is None or "num_chunks" not in entry.parameters or "num_chunks" in given:
         return [{}]
     usual = plan_of(collective, name, n, given).num_chunks
     best = best_chunks_of(
@@ -136,6 +159,7 @@ def _pieces(
 def print_prices(rows: Sequence[Row], absent: Mapping[str, str], topology: Topology) -> None:
     """Print one size in full, or several as times alone."""
     from allranks.schedule import counted  # noqa: PLC0415
+    from allranks.topology import PRESETS  # noqa: PLC0415
     from allranks.units import format_bytes  # noqa: PLC0415
 
     asked = list(dict.fromkeys(row["nbytes"] for row in rows))
@@ -143,46 +167,78 @@ def print_prices(rows: Sequence[Row], absent: Mapping[str, str], topology: Topol
     if len(asked) == 1:
         typer.echo(f"{what}, {format_bytes(asked[0])}, lock-step price on {topology.name}")
         _print_one_size(rows)
-        _print_machine(topology.name)
     else:
-        typer.echo(f"{what}, lock-step price on {topology.name}, pipelines at their best k")
+        typer.echo(f"{what}, lock-step price on {topology.name}")
         _print_sizes(rows, asked)
+    if topology.name in PRESETS:
+        summary = PRESETS[topology.name].summary
+        typer.echo(f"{topology.name}: {summary} (`allranks machines {topology.name}` says more)")
     for name, reason in absent.items():
         typer.echo(f"left out: {name} ({reason})")
 
 
+def _label(row: Row) -> str:
+    """Return an algorithm's name with its pieces and its nodes.
+
+    >>> _label({"algorithm": "chain", "num_chunks": 44, "node_size": None})
+    'chain, k=44'
+    """
+    parts = [row["algorithm"]]
+    if row["num_chunks"]:
+        parts.append(f"k={row['num_chunks']}")
+    if row["node_size"]:
+        nodes = row["node_size"]
+        sizes_of = f"{nodes}" if isinstance(nodes, int) else "+".join(map(str, nodes))
+        parts.append(f"nodes of {sizes_of}")
+    return ", ".join(parts)
+
+
 def _print_one_size(rows: Sequence[Row]) -> None:
-    from allranks.units import format_bytes, format_seconds  # noqa: PLC0415
+    from allranks.units import format_bandwidth, format_bytes, format_seconds  # noqa: PLC0415
 
     marks = _marks(rows)
-    bound = rows[0]["lower_bound_seconds"]
-    table = [("algorithm", "time", "of bound", "steps", "busiest rank sends", "receives", "")]
+    table = [("algorithm", "time", "of bound", "busbw", "steps", "busiest rank sends", "gets", "")]
     for index in sorted(range(len(rows)), key=lambda i: rows[i]["seconds"]):
         row = rows[index]
+        bound = row["lower_bound_seconds"]
         table.append(
             (
-                row["algorithm"] + (f", k={row['num_chunks']}" if row["num_chunks"] else ""),
+                _label(row),
                 format_seconds(row["seconds"]),
                 f"{row['seconds'] / bound:.2f} x" if bound else "",
+                "" if row["busbw"] is None else format_bandwidth(row["busbw"]),
                 f"{row['steps']:,}",
-                format_bytes(row["bytes_sent_max"]),
-                format_bytes(row["bytes_received_max"]),
+                format_bytes(row["bytes_sent_max"], like=row["nbytes"]),
+                format_bytes(row["bytes_received_max"], like=row["nbytes"]),
                 marks.get(index, ""),
             )
         )
     _print_table(table)
-    typer.echo(f"lower bound for sends and receives: {format_seconds(bound)}")
+    bounds = _bounds(rows)
+    usual = max(bounds, key=lambda bound: len(bounds[bound]))
+    others = [
+        f"; for {', '.join(bounds[bound])} {format_seconds(bound)}"
+        for bound in bounds
+        if bound != usual
+    ]
+    typer.echo(f"lower bound {format_seconds(usual)}{''.join(others)}")
+    if any(row["num_chunks"] for row in rows):
+        typer.echo("k = pieces of the vector that follow one another")
+    if any(_helped(row) for row in rows):
+        typer.echo("where a switch adds, busbw is not the speed of a wire")
 
 
-def _print_machine(name: str) -> None:
-    """Say where the numbers of a known machine come from."""
-    from allranks.topology import PRESETS  # noqa: PLC0415
+def _bounds(rows: Sequence[Row]) -> dict[float, list[str]]:
+    """Return each lower bound with the algorithms that it holds for.
 
-    if name in PRESETS:
-        known = PRESETS[name]
-        typer.echo(f"{name}: {known.summary}; {known.attainable} per direction (peak {known.peak})")
-        typer.echo(f"  source, read {known.read}: {known.source}")
-        typer.echo(f"  assumed: {known.assumed}")
+    It depends on whether switches add, and on whether a port may pay several alphas in a step.
+    """
+    found: dict[float, list[str]] = {}
+    for row in rows:
+        names = found.setdefault(row["lower_bound_seconds"], [])
+        if row["algorithm"] not in names:
+            names.append(row["algorithm"])
+    return found
 
 
 def _print_sizes(rows: Sequence[Row], asked: Sequence[int]) -> None:
@@ -196,7 +252,7 @@ def _print_sizes(rows: Sequence[Row], asked: Sequence[int]) -> None:
             if row["nbytes"] == size:
                 known = here.get(row["algorithm"], row["seconds"])
                 here[row["algorithm"]] = min(known, row["seconds"])
-        fastest = min(here.values())
+        fastest = min(here.values()) if len(names) > 1 else None
         columns.append(
             {
                 name: format_seconds(seconds) + ("*" if seconds == fastest else " ")
@@ -206,28 +262,30 @@ def _print_sizes(rows: Sequence[Row], asked: Sequence[int]) -> None:
     table = [("algorithm", *(f"{format_bytes(size)} " for size in asked), "")]
     table += [(name, *(column.get(name, "- ") for column in columns), "") for name in names]
     _print_table(table)
-    typer.echo("* = the fastest for this size")
+    if len(names) > 1:
+        typer.echo("* = the fastest for this size; a pipeline is at its best number of pieces")
 
 
 def _marks(rows: Sequence[Row]) -> dict[int, str]:
     """Return what stands beside the fastest row, and beside the fastest that no switch helps."""
-    from allranks.algorithms import ALGORITHMS  # noqa: PLC0415
-
-    if len(rows) == 1:
-        return {}
     best = min(row["seconds"] for row in rows)
+    if len({row["algorithm"] for row in rows}) == 1 or best == 0:
+        return {}
     marks = {i: "fastest" for i, row in enumerate(rows) if row["seconds"] == best}
-    plain = [
-        i
-        for i, row in enumerate(rows)
-        if not ALGORITHMS[row["collective"], row["algorithm"]].num_switches(2)
-    ]
+    plain = [i for i, row in enumerate(rows) if not _helped(row)]
     if plain and not marks.keys() & set(plain):
         best = min(rows[i]["seconds"] for i in plain)
         marks |= {
             i: "fastest without a switch that adds" for i in plain if rows[i]["seconds"] == best
         }
     return marks
+
+
+def _helped(row: Row) -> bool:
+    """Return whether switches add in an algorithm."""
+    from allranks.algorithms import ALGORITHMS  # noqa: PLC0415
+
+    return ALGORITHMS[row["collective"], row["algorithm"]].num_switches(2) > 0
 
 
 def _print_table(table: Sequence[tuple[str, ...]]) -> None:

@@ -43,9 +43,10 @@ def lower_bound(  # noqa: PLR0913 - what a bound depends on
     node's links for ports: of m groups, g ranks each, the same bytes must cross the border, with m
     for n, and (n-g)/n for (n-1)/n (all_to_all: g times that). The slowest border counts.
 
-    Every step pays its alphas and its bytes one after the other, so the terms add up, for schedules
-    whose ranks talk to at most `ports * in_flight` peers each way in a step. On the data-driven
-    clock bytes may hide alphas, all but one: there the larger of the two counts.
+    Where every port pays at most one alpha in a step, that is, ranks talk to at most `ports *
+    in_flight` peers each way, a step takes an alpha and then its bytes, so the terms add up. If
+    some pay several, one port's bytes may hide another's alphas, all but one, and so may they on
+    the data-driven clock: there (`clock="data_driven"`) the larger of the two counts.
 
     **Switches that add** lie outside, unless `switches` is true: then two alphas reach everybody,
     and an all_reduce moves only S into and out of every rank, and adds for nothing.
@@ -73,6 +74,8 @@ def lower_bound(  # noqa: PLR0913 - what a bound depends on
         crossings = _alphas(int(cut.sizes.max()), cut.sizes.size, topology)
         crossings = 1 if switches else min(crossings, terms)
         latency = crossings * cut.alpha + (terms - crossings) * least
+        if clock == DATA_DRIVEN:  # near messages may travel beside far ones
+            latency = max(crossings * cut.alpha, terms * least)
         once = (1 if clock == DATA_DRIVEN else terms) * least + (cut.alpha - least)
         bound = max(bound, latency, once + _crossing(name, cut, n, whole, switches=switches))
     gamma = 0.0 if switches else topology.gamma

@@ -84,7 +84,10 @@ def best_chunks_of(
         return None
     hops = _AS_A_CHAIN.get((collective, algorithm))
     if hops and topology.is_uniform and plan.num_switches <= 1:
-        return best_num_chunks(hops(world_size), nbytes, topology.alpha, topology.beta)
+        # a chain adds what every hop brings; a switch adds all of S, however it is cut
+        added = topology.gamma if (collective, algorithm) == ("reduce", "chain") else 0.0
+        beta = topology.beta + added
+        return best_num_chunks(hops(world_size), nbytes, topology.alpha, beta)
     usual = plan.num_chunks
     options = plan.parameters | {"num_chunks": usual + 1}
     multiple = usual if plan.entry.refuse(world_size, **options) else 1

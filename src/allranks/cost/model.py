@@ -58,7 +58,7 @@ class Cost:
     and from switches. Bytes are whole numbers (int) where they are whole.
     `algbw` and `busbw` are in bytes per second and None where the collective takes no time.
     `lower_bound` are the seconds of `allranks.lower_bound`, with switches that add if the schedule
-    uses some.
+    uses some, and with bytes that hide alphas if some port pays several alphas in one step.
     """
 
     seconds: float

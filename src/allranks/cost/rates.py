@@ -6,7 +6,9 @@ from allranks.collectives import busbw_factor
 from allranks.cost.checks import check_seconds, exact_bytes
 from allranks.cost.model import Bandwidth
 
-ONE_RANK = "one rank moves nothing over a bus, so busbw is 0, as nccl-tests prints it"
+ONE_RANK = "one rank moves nothing over a bus, so busbw is 0"
+AS_PRINTED = ", as nccl-tests prints it"
+OTHERWISE_PRINTED = " (nccl-tests, whose factor is 1 for any n, prints algbw)"
 NO_BYTES = "no bytes were moved"
 NO_TIME = "not defined: the time is 0"
 
@@ -35,7 +37,8 @@ def busbw(collective: str, *, world_size: int, nbytes: float, seconds: float) ->
         return Bandwidth(0.0, 0.0, NO_BYTES)
     algbw = size / time if time else None
     if world_size == 1:
-        return Bandwidth(algbw, 0.0, ONE_RANK)
+        printed = OTHERWISE_PRINTED if factor else AS_PRINTED
+        return Bandwidth(algbw, 0.0, ONE_RANK + printed)
     if algbw is None:
         return Bandwidth(None, None, NO_TIME)
     return Bandwidth(algbw, algbw * factor)

@@ -32,6 +32,7 @@ def add_shift(tally: Tally, run: Shift) -> None:
     tally.add_to_all(int(wide(run.chunks).sum()) * run.repeat, run.step.size * run.repeat)
     if network is None and (one_port or _even(run)):
         seconds, terms = _uniform(tally, run)
+        tally.crowded |= bool(terms.max(initial=0) > 1)
     else:
         n = machine.world_size
         span = network.period(n) if network is not None and one_port else n
@@ -39,6 +40,7 @@ def add_shift(tally: Tally, run: Shift) -> None:
         if network is not None and span < n:
             rows = _alike(rows._replace(shift=network.alike(n, run.shift)))
         seconds, terms = _listed(tally, rows, span)
+        tally.crowded |= bool(terms.max(initial=0) > 1)
         if rows.times is not None:
             seconds, terms = seconds * rows.times, terms * rows.times
     steps = int(run.step[-1]) + 1

@@ -106,6 +106,7 @@ def add_stream(tally: Tally, run: Stream) -> None:
     if routes is not None:
         _lay_links(profile, machine, each, routes, begin, end)
     seconds, terms = profile.totals()
+    tally.crowded |= bool(profile.terms.max(initial=0) > 1)
     tally.add_time(np.array([seconds]), terms, steps=steps)
 
 

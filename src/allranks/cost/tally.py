@@ -21,6 +21,7 @@ class Tally:
         self.machine = machine
         self.steps = 0
         self.terms = 0
+        self.crowded = False  # whether some port pays several alphas in one step
         self.messages = 0
         self.total = 0
         self._each = 0  # what every rank sends and receives, on top of the columns
@@ -42,6 +43,7 @@ class Tally:
         found = [machine.busiest(part, steps) for part in parts]
         seconds = np.maximum.reduce([lasts for lasts, _ in found])
         terms = np.maximum.reduce([most for _, most in found])
+        self.crowded |= bool(terms.max(initial=0) > 1)
         self.add_time(seconds, int(terms.sum()), steps=steps, repeat=repeat)
 
     def add_time(self, seconds: Floats, terms: int, *, steps: int, repeat: int = 1) -> None:
@@ -91,6 +93,6 @@ class Tally:
                 nbytes,
                 machine.topology,
                 switches=machine.num_switches > 0,
-                clock=LOCKSTEP if data_driven is None else DATA_DRIVEN,
+                clock=DATA_DRIVEN if self.crowded or data_driven is not None else LOCKSTEP,
             ),
         )

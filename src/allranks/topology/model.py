@@ -185,6 +185,12 @@ class Topology:
         return self.network is None
 
     @property
+    def node_size(self) -> int | None:
+        """Return how many ranks a node holds; None where there is one node or none."""
+        tiers: tuple[Tier, ...] = getattr(self.network, "tiers", ())
+        return tiers[0].size if len(tiers) > 1 else None
+
+    @property
     def beta(self) -> float:
         """Return the time of one byte on a port, in seconds: 1 / bandwidth."""
         return 1 / self.bandwidth

@@ -2,19 +2,27 @@
 
 Nodes are runs of ranks. Inside, every node plays the same form on its own ranks; where nodes have
 different sizes, several forms go side by side. Between nodes, every share of the vector is passed
-by its own ranks, and messages of several shares between the same two ranks are one.
+by its own ranks, and messages of several shares between the same two ranks are one. Switches are
+the last members of a group: each node has its own, and so has each share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allranks.algorithms import ALGORITHMS
-from allranks.algorithms.hierarchical import NODE_SIZE, NodeSize, node_sizes, shares
+from allranks.algorithms.hierarchical import (
+    NODE_SIZE,
+    NodeSize,
+    node_sizes,
+    nodes_of,
+    shares,
+    switches_between,
+)
 from allranks.cost.forms.base import Array, Form, Phase, Run, Shift, Stream
 
 # A run of so many messages takes about 400 MB.
@@ -32,19 +40,23 @@ def hierarchical_all_reduce(
     """Join a reduce-scatter inside, an all-reduce between nodes, and an all-gather inside.
 
     With rings on N nodes of g ranks: 2(g-1) alpha + 2(g-1)/g S beta inside and 2(N-1) alpha +
-    2(N-1)/N S/g beta between them.
+    2(N-1)/N S/g beta between them. With `outer="sharp"` 2 alpha + 2 S/g beta between; with
+    `inner="nvls"` 4 alpha + 2(1 + 1/g) S beta inside.
     """
     sizes = node_sizes(n, node_size)
     parts = shares(sizes, num_chunks)
+    above = switches_between(sizes, inner, outer)
     pieces = ALGORITHMS["all_reduce", outer].default_chunks(len(sizes))
-    yield from _inside(("reduce_scatter", inner), sizes, num_chunks)
+    nodes = _nodes(sizes, inner)
+    yield from _inside(("reduce_scatter", inner), nodes, num_chunks)
+    ends = [[*share.ranks, *more] for share, more in zip(parts, above, strict=True)]
     yield from _between(
         _form(("all_reduce", outer), len(sizes)),
-        np.array([share.ranks for share in parts], dtype=np.int64),
+        _Groups(np.array(ends, dtype=np.int64), len(sizes)),
         np.array([len(share.chunks) // pieces for share in parts], dtype=np.int64),
         equal=len(set(sizes)) == 1,
     )
-    yield from _inside(("all_gather", inner), sizes, num_chunks)
+    yield from _inside(("all_gather", inner), nodes, num_chunks)
 
 
 def hierarchical_all_to_all(
@@ -62,10 +74,31 @@ def hierarchical_all_to_all(
         yield from _form(("all_to_all", inner), n)
         return
     for run in _form(("all_to_all", inner), sizes[0]):
-        yield _placed(run, ranks, np.full(len(ranks), len(ranks)))
+        yield _placed(run, _Groups(ranks, sizes[0]), np.full(len(ranks), len(ranks)))
     yield from _between(
-        _form(("all_to_all", outer), len(ranks)), ranks.T, np.full(sizes[0], sizes[0]), equal=True
+        _form(("all_to_all", outer), len(ranks)),
+        _Groups(ranks.T, len(ranks)),
+        np.full(sizes[0], sizes[0]),
+        equal=True,
     )
+
+
+class _Groups(NamedTuple):
+    """Groups that play at once: row i of `ends` are the `ranks` ranks of group i, then switches."""
+
+    ends: Array
+    ranks: int
+
+
+def _nodes(sizes: Sequence[int], inner: str) -> list[_Groups]:
+    """Return the nodes of each size."""
+    nodes = nodes_of(sizes, inner)
+    return [
+        _Groups(
+            np.array([[*node.ranks, *node.switches] for node in nodes if len(node.ranks) == g]), g
+        )
+        for g in sorted(set(sizes))
+    ]
 
 
 def _form(key: tuple[str, str], n: int) -> Iterable[Run]:
@@ -75,29 +108,30 @@ def _form(key: tuple[str, str], n: int) -> Iterable[Run]:
     return FORMS[key].phases(n, ALGORITHMS[key].default_chunks(n)) if n > 1 else ()
 
 
-def _inside(key: tuple[str, str], sizes: Sequence[int], num_chunks: int) -> Iterator[Run]:
+def _inside(key: tuple[str, str], nodes: Sequence[_Groups], num_chunks: int) -> Iterator[Run]:
     """Play an algorithm in all nodes at once."""
-    if len(sizes) == 1:
-        factor = np.array([num_chunks // ALGORITHMS[key].default_chunks(sizes[0])])
-        yield from _between(_form(key, sizes[0]), np.arange(sizes[0])[None], factor, equal=True)
-        return
-    first_ranks = np.fromiter(accumulate(sizes, initial=0), np.int64)[:-1]
-    pieces = ALGORITHMS[key].default_chunks
-    alike = {
-        g: [
-            _placed(run, ranks, np.full(len(ranks), num_chunks // pieces(g)))
-            for ranks in [first_ranks[np.array(sizes) == g, None] + np.arange(g)]
-            for run in _form(key, g)
-        ]
-        for g in sorted(set(sizes))
-    }
-    if len(alike) == 1:
-        yield from next(iter(alike.values()))
+    if len(nodes) > 1:
+        yield from _side_by_side([list(_single(_alike(key, some, num_chunks))) for some in nodes])
+    elif len(nodes[0].ends) > 1:
+        yield from _alike(key, nodes[0], num_chunks)
     else:
-        yield from _side_by_side([list(_single(runs)) for runs in alike.values()])
+        factor = _factor(key, nodes[0], num_chunks)
+        yield from _between(_form(key, nodes[0].ranks), nodes[0], factor, equal=True)
 
 
-def _between(runs: Iterable[Run], groups: Array, factor: Array, *, equal: bool) -> Iterator[Run]:
+def _alike(key: tuple[str, str], nodes: _Groups, num_chunks: int) -> Iterator[Phase | Stream]:
+    """Play an algorithm in nodes of one size."""
+    factor = _factor(key, nodes, num_chunks)
+    for run in _form(key, nodes.ranks):
+        yield _placed(run, nodes, factor)
+
+
+def _factor(key: tuple[str, str], nodes: _Groups, num_chunks: int) -> Array:
+    """Return how many chunks each node has for one of the algorithm."""
+    return np.full(len(nodes.ends), num_chunks // ALGORITHMS[key].default_chunks(nodes.ranks))
+
+
+def _between(runs: Iterable[Run], groups: _Groups, factor: Array, *, equal: bool) -> Iterator[Run]:
     """Play an algorithm in groups of ranks, one from every node.
 
     With equal nodes all ranks send equally far: from rank l of a node to rank l of another.
@@ -105,7 +139,7 @@ def _between(runs: Iterable[Run], groups: Array, factor: Array, *, equal: bool) 
     for run in runs:
         if equal and isinstance(run, Shift):
             yield run._replace(
-                shift=run.shift * len(groups),
+                shift=run.shift * len(groups.ends),
                 chunks=run.chunks * factor[0],
                 reduced=run.reduced * factor[0],
             )
@@ -114,9 +148,9 @@ def _between(runs: Iterable[Run], groups: Array, factor: Array, *, equal: bool) 
             yield placed if equal or isinstance(placed, Stream) else _joined(placed)
 
 
-def _placed(run: Run, groups: Array, factor: Array) -> Phase | Stream:
-    """Play a run in several groups at once: its rank r is `groups[i, r]`, its chunk `factor[i]`."""
-    count, size = groups.shape
+def _placed(run: Run, groups: _Groups, factor: Array) -> Phase | Stream:
+    """Play a run in several groups at once: its chunk is `factor[i]` chunks in group i."""
+    count, size = len(groups.ends), groups.ranks
     listed = count * (run.shift.size * size if isinstance(run, Shift) else run.src.size)
     if listed > MAX_MESSAGES:
         message = (
@@ -126,7 +160,7 @@ def _placed(run: Run, groups: Array, factor: Array) -> Phase | Stream:
         raise ValueError(message)
     if isinstance(run, Shift):
         run = _listed(run, size)
-    src, dst = (groups.T[column].reshape(-1) for column in (run.src, run.dst))
+    src, dst = (groups.ends.T[column].reshape(-1) for column in (run.src, run.dst))
     chunks, reduced = (np.outer(column, factor).reshape(-1) for column in (run.chunks, run.reduced))
     if isinstance(run, Stream):
         start, times = (np.repeat(column, count) for column in (run.start, run.times))
