@@ -212,9 +212,53 @@ def test_places_that_miss_the_promise_are_refused():
         verify_folded(replace(ring, place=shifted))
     with pytest.raises(ValueError, match="not every chunk follows a film"):
         verify_folded(replace(ring, place=nowhere))
-    with pytest.raises(ValueError, match="not every chunk follows a film"):
+    with pytest.raises(ValueError, match="not every film has as many copies as it says"):
         verify_folded(replace(ring, copies=np.array([5])))
     assert not is_proved(verify, replace(ring, place=shifted).expand())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "n", "radices"),
+    [
+        ("ring", 4, (2,)),
+        ("ring", 4, ()),
+        ("ring", 4, (8,)),
+        ("ring", 4, (-2, -2)),
+        ("ring", 6, (2, 2)),
+        ("rabenseifner", 8, (2, 2)),
+    ],
+)
+def test_turns_that_are_not_one_to_one_prove_nothing(algorithm, n, radices):
+    folded = fold("all_reduce", algorithm, n, plan_of("all_reduce", algorithm, n, {}))
+    with pytest.raises(ValueError, match="are not one to one"):
+        verify_folded(replace(folded, radices=radices))
+
+
+def test_films_that_do_not_fit_together_prove_nothing(monkeypatch):
+    asked = {"num_chunks": 8}
+    trees = fold(
+        "all_reduce", "double_binary_tree", 8, plan_of("all_reduce", "double_binary_tree", 8, asked)
+    )
+    uneven = replace(trees, copies=np.array([7, 1]))
+    with pytest.raises(ValueError, match="as many copies"):
+        verify_folded(uneven)
+    with monkeypatch.context() as small:
+        small.setattr(verify_fold, "CHECKED", 4)
+        verify_folded(trees)
+        with pytest.raises(ValueError, match="as many copies"):
+            verify_folded(uneven)
+    with pytest.raises(ValueError, match="none of those that are filmed"):
+        verify_folded(replace(trees, film=replace(trees.film, chunk=trees.film.chunk + 2)))
+    for films in ([0, 0], [4, 0], [-1, 4]):
+        with pytest.raises(ValueError, match="in rising order"):
+            verify_folded(replace(trees, representatives=np.array(films)))
+
+    def halves(chunk):
+        film, turn, delay = trees.place(chunk)
+        return Place(film, turn + 0.5, delay)
+
+    with pytest.raises(ValueError, match="no rows of whole numbers"):
+        verify_folded(replace(trees, place=halves))
 
 
 def test_so_many_chunks_that_some_are_looked_at(monkeypatch):
@@ -288,13 +332,24 @@ def test_what_has_no_films_is_written_out():
         (("all_reduce", "ring", 1 << 21, {}), "a proof takes 1,048,576 ranks at most"),
         (("all_reduce", "ring", 4, {"rot": 1}), "did you mean 'root'?"),
         (("all_reduce", "ring", 4, {"root": 1}), "all_reduce has no root"),
+        (
+            ("all_reduce", "one_shot", 131_072, {}),
+            "no symmetry of one_shot all_reduce is known here",
+        ),
         (("all_reduce", "one_shot", 131_072, {}), "too long to write out"),
+        (("all_reduce", "ring", 10**400, {}), "world_size is a number of about 400 digits"),
+        (("all_reduce", "sharp", 4, {"num_chunks": 10**400}), "it may be 2^62 at most"),
+        (("all_reduce", "sharp", 4, {"radix": 10**400}), "radix is a number of about 400 digits"),
+        (([4], "ring", 4, {}), "unknown collective"),
+        (("all_reduce", {}, 4, {}), "unknown algorithm of all_reduce"),
+        (("all_reduce", np.array([4]), 4, {}), "unknown algorithm of all_reduce"),
+        ((np.array([4]), "ring", 4, {}), "unknown collective"),
         (("all_gather", "recursive_doubling", 6, {}), "needs a power of two"),
     ],
 )
 def test_what_cannot_be_proved_is_refused_in_a_sentence(call, words):
     collective, algorithm, n, parameters = call
-    with pytest.raises(ValueError, match=words.replace("?", r"\?")):
+    with pytest.raises(ValueError, match=words.replace("?", r"\?").replace("^", r"\^")):
         prove(collective, algorithm, world_size=n, **parameters)
 
 

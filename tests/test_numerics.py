@@ -209,7 +209,8 @@ def test_a_run_has_the_bits_of_simulate_for_every_algorithm(dtype):
             else (x * 77).astype(dtype)
             for x in example_inputs(schedule, nbytes=64 * 8, dtype="int64")
         ]
-        result = run(schedule, given_inputs)
+        # simulate knows no wider dtype, so the switches are told to add in the arrays' own
+        result = run(schedule, given_inputs, switch_dtype=dtype)
         wanted = simulate(schedule, given_inputs)
         assert all(map(same_bits, result.outputs, wanted)), name_of(schedule)
         kept = [(out, ref) for out, ref in zip(result.outputs, result.exact, strict=True)]
@@ -289,7 +290,7 @@ def test_an_expression_says_what_was_added(schedule):
     )
     for chunk in chunks:
         if chunk < schedule.num_chunks:
-            text = order(schedule, rank, chunk)
+            text = order(schedule, rank, chunk, wide_switches=False)
             # an expression of Python, made by the library from ranks alone
             value = eval(text, {f"x{r}": x[r, chunk] for r in range(n)})  # noqa: S307
             assert result.outputs[rank][chunk] == value
@@ -356,24 +357,59 @@ def test_each_rank_holding_its_own_elements_is_no_disagreement():
 def test_a_switch_that_adds_in_float32_rounds_once(algorithm):
     sharp = build("all_reduce", algorithm, world_size=8)
     x = [numerics.rounded(row, "bfloat16") for row in normals(8, 500)]
-    wide = run(sharp, x, switch_dtype="float32")
-    assert wide.roundings == 1
-    assert roundings(sharp) == 7
+    wide = run(sharp, x)
+    assert wide.roundings == roundings(sharp) == 1
+    assert roundings(sharp, wide_switches=False) == 7
     total = x[0].astype(np.float32)
     for row in x[1:]:
         total = total + row.astype(np.float32)
     assert same_bits(wide.outputs[3], total.astype(ml_dtypes.bfloat16))
     assert wide.max_ulps == pytest.approx(0.5, rel=1e-3)
-    assert run(sharp, x).rms_error > 1.5 * wide.rms_error
-    assert order(sharp, wide_switches=True).startswith("round(((((((x0 + x1) + x2)")
+    like_ranks = run(sharp, x, switch_dtype="bfloat16")
+    assert like_ranks.roundings == 7
+    assert like_ranks.rms_error > 1.5 * wide.rms_error
+    assert order(sharp).startswith("round(((((((x0 + x1) + x2)")
     assert "switches add in float32" in repr(wide)
+    assert "switches add in bfloat16" in repr(like_ranks)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "usual"),
+    [
+        ("float16", "float32"),
+        ("bfloat16", "float32"),
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("e4m3", "float8_e4m3fn"),
+        ("int8", "int8"),
+    ],
+)
+def test_switches_add_halves_in_float32_and_say_what_they_add_in(dtype, usual):
+    nvls = build("all_reduce", "nvls", world_size=4)
+    assert run(nvls, [[1] * 4] * 4, dtype).switch_dtype == usual
+    assert f"sum, switches add in {usual}\n" in repr(run(nvls, [[1] * 4] * 4, dtype))
+
+
+@pytest.mark.parametrize("algorithm", [("all_reduce", "ring"), ("all_gather", "nvls")])
+def test_nothing_is_said_of_switches_where_none_adds(algorithm):
+    result = run(build(*algorithm, world_size=4), [[1.0] * 4] * 4, "bf16")
+    assert result.switch_dtype is None
+    assert "switches" not in repr(result)
+
+
+def test_nvswitches_inside_nodes_add_in_float32_as_well():
+    nested = build("all_reduce", "hierarchical", world_size=8, node_size=4, inner="nvls")
+    x = [numerics.rounded(row, "bfloat16") for row in normals(8, 400)]
+    assert run(nested, x).roundings == 2  # once in the node, once between two nodes
+    assert run(nested, x, switch_dtype="bf16").roundings == 4
 
 
 def test_a_sum_that_overflows_on_the_way_survives_in_a_wide_switch():
     sharp = build("all_reduce", "sharp", world_size=3)
     inputs = [[40000.0], [40000.0], [-30000.0]]
-    assert run(sharp, inputs, "float16").outputs[0].tolist() == [math.inf]
-    assert run(sharp, inputs, "float16", switch_dtype="fp32").outputs[0].tolist() == [49984.0]
+    narrow = run(sharp, inputs, "float16", switch_dtype="float16")
+    assert narrow.outputs[0].tolist() == [math.inf]
+    assert run(sharp, inputs, "float16").outputs[0].tolist() == [49984.0]
 
 
 def test_a_tree_of_switches_rounds_on_each_wire():
@@ -674,6 +710,7 @@ def test_inputs_stay_as_they_are():
 
 
 RING = build("all_reduce", "ring", world_size=2)
+TOO_LARGE = "a number of about 400 digits is beyond float64"
 
 
 @pytest.mark.parametrize(
@@ -700,6 +737,13 @@ RING = build("all_reduce", "ring", world_size=2)
             "switch_dtype float16 does not hold every float32",
         ),
         (lambda: run(RING, [[1], [2]], switch_dtype="fp32"), ValueError, "only sums of floats"),
+        (lambda: run("ring", [[1.0], [2.0]]), ValueError, "schedule is 'ring'; make one with"),
+        (lambda: numerics.averages(None, [[1.0]]), ValueError, "schedule is None; make one"),
+        (lambda: order([]), ValueError, r"schedule is \[\]; make one with"),
+        (lambda: same_order(7), ValueError, "schedule is 7; make one with"),
+        (lambda: roundings("ring"), ValueError, "schedule is 'ring'; make one with"),
+        (lambda: order(RING, "4"), ValueError, "rank is '4'; ranks are 0 to 1"),
+        (lambda: order(RING, chunk=0.0), ValueError, "chunk is 0.0; chunks are 0 to 1"),
         (lambda: order(RING, rank=2), ValueError, "rank is 2; ranks are 0 to 1"),
         (lambda: order(RING, chunk=-1), ValueError, "chunk is -1; chunks are 0 to 1"),
         (
@@ -713,6 +757,15 @@ RING = build("all_reduce", "ring", world_size=2)
             "rank 0 ends without it",
         ),
         (lambda: numerics.format_of("int8"), ValueError, "int8 holds whole numbers"),
+        (lambda: numerics.ulp(10**400, "fp16"), ValueError, TOO_LARGE),
+        (lambda: numerics.rounded([1, 10**400], "fp16"), ValueError, TOO_LARGE),
+        (lambda: numerics.running_sum([1, 10**400], "fp16"), ValueError, TOO_LARGE),
+        (lambda: numerics.running_sum([1, 10**400], "int8"), ValueError, TOO_LARGE),
+        (lambda: numerics.quantize([1, 10**400]), ValueError, TOO_LARGE),
+        (lambda: numerics.error_bound([-(10**400)]), ValueError, TOO_LARGE),
+        (lambda: numerics.rounded([[1], [2, 3]], "fp16"), ValueError, "rows of the same length"),
+        (lambda: numerics.ulp("one", "fp16"), ValueError, "values: 'one'; give real numbers"),
+        (lambda: numerics.quantize([1j]), ValueError, "give real numbers"),
     ],
 )
 def test_bad_input_is_refused_with_what_to_do(call, error, message):
@@ -876,6 +929,7 @@ GATHER = build("all_gather", "ring", world_size=2)
     ("call", "error", "message"),
     [
         (lambda: numerics.quantize([1.0], bits=2), ValueError, "bits is 2; codes have 8 or 4"),
+        (lambda: numerics.quantize([1.0], bits=4.0), ValueError, "bits is 4.0; codes have 8 or 4"),
         (lambda: numerics.quantize([1.0], block=0), ValueError, "block is 0; it must be"),
         (lambda: numerics.quantize([1.0, math.nan]), ValueError, "^element 1 is nan"),
         (lambda: numerics.error_bound([math.inf]), ValueError, "^element 0 is inf"),
@@ -909,6 +963,21 @@ GATHER = build("all_gather", "ring", world_size=2)
 def test_bad_blocks_are_refused_with_what_to_do(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("block", [3, 2**31, 10**400])
+def test_a_block_may_be_longer_than_the_values(block):
+    made = numerics.quantize([127.0, -64.0, 3.0], block=block)
+    assert (made.codes.tolist(), made.scales.size, made.nbytes) == ([127, -64, 3], 1, 7)
+    assert made.dequantize().tolist() == [127, -64, 3]
+    assert numerics.error_bound([127.0, 0.0], block=block).round(3).tolist() == [0.5, 0.5]
+    assert numerics.quantize([], block=block).nbytes == 0
+
+
+def test_a_printed_run_says_how_the_error_compares_with_the_result():
+    nothing = run(RING, [[1.0, 1.0], [1.0, 1.0]], "fp16")
+    assert "max 0, rms 0 % of the exact result's rms" in repr(nothing)
+    assert "max inf, rms infinite\n" in repr(run(RING, [[60000.0], [60000.0]], "fp16"))
 
 
 def test_a_printed_run_says_what_was_saved():

@@ -445,3 +445,12 @@ def test_a_wrong_trace_is_named_with_its_place(change, words):
         Trace.from_dict({**traced().to_dict(), **change})
     assert caught.value.kind == "format"
     assert words in str(caught.value)
+
+
+def test_text_that_is_no_schedule_is_refused_in_one_short_sentence():
+    with pytest.raises(ScheduleError, match="the text is None; give JSON in a string"):
+        Schedule.from_json(None)
+    with pytest.raises(ScheduleError, match="a number of 5,000 digits; numbers have at most 600"):
+        Schedule.from_json('{"world_size": ' + "9" * 5000 + "}")
+    with pytest.raises(ScheduleError, match="num_chunks is a number of about 400 digits"):
+        Schedule("broadcast", "by hand", 2, -(10**400), (), root=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -99,6 +100,12 @@ def test_a_machine_says_what_it_is_made_of_and_where_the_numbers_come_from(name)
     assert "GB/s" in preset.peak
     assert "GB/s" in preset.attainable
     assert preset.read == "2026-11"
+    try:
+        network = preset.make(144).network
+    except ValueError:  # it is one node
+        network = None
+    nodes = network is not None and len(network.cuts(144)) > 1
+    assert ("a schedule is one channel" in preset.assumed) == nodes
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -214,6 +221,47 @@ def test_only_machines_with_switches_that_add_take_algorithms_that_need_them(
         assert price("all_reduce", algorithm, **call).switch_bytes_in > 0
 
 
+@pytest.mark.parametrize(
+    ("machine", "algorithm", "n", "says"),
+    [
+        (
+            "dgx-h100",
+            "sharp",
+            8,
+            (
+                "topology 'dgx-h100': no switch adds as sharp needs it (tier 'node' adds for "
+                "nvls); choose an algorithm without switches, nvls, or a topology that has such "
+                "switches"
+            ),
+        ),
+        (
+            "dgx-h100",
+            "nvls",
+            16,
+            (
+                "topology 'dgx-h100': the ranks of switch 0 meet at tier 'leaf', and neither "
+                "there nor above does a switch add as nvls needs it, only at tier 'node'; choose "
+                "an algorithm "
+                "without switches, a hierarchical one, or fewer ranks"
+            ),
+        ),
+        (
+            "dgx-a100",
+            "nvls",
+            8,
+            (
+                "topology 'dgx-a100': no switch adds as nvls needs it; choose an algorithm without "
+                "switches, or a topology that has such switches"
+            ),
+        ),
+    ],
+)
+def test_a_machine_without_the_right_switches_says_what_it_has(machine, algorithm, n, says):
+    call = {"world_size": n, "nbytes": 8, "topology": Topology.preset(machine, n)}
+    with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
+        price("all_reduce", algorithm, **call)
+
+
 # topologies that cannot be
 
 NODE = Tier(name="node", size=4, alpha=1e-6, bandwidth=1e9)
@@ -236,6 +284,13 @@ STAR = [Link(rank, "hub", 1e-6, 1e9) for rank in range(4)]
         (lambda: Tier(name="x", alpha=0, bandwidth=1, size=0), "tier 'x': size is 0"),
         (lambda: Tier(name="x", alpha=0, bandwidth=1, links=0), "tier 'x': links is 0"),
         (lambda: Tier(name="x", alpha=0, bandwidth=1, backplane=0), "tier 'x': backplane is 0"),
+        *(
+            (
+                lambda way=way: Tier(name="x", alpha=0, bandwidth=1, reduces=way),
+                "tier 'x': reduces is .*; it must be one of True, False, 'nvls', 'sharp'",
+            )
+            for way in ("NVLS", "yes", "", None, 1, [])
+        ),
         (
             lambda: Topology.tiers(
                 8, [NODE, Tier(name="l", alpha=0, bandwidth=1, links=4, rails=True)]
@@ -266,7 +321,7 @@ STAR = [Link(rank, "hub", 1e-6, 1e9) for rank in range(4)]
         (lambda: Topology.graph(2, [(0, 1)]), "make it with Link"),
         (
             lambda: Topology.graph(5000, STAR),
-            "a graph of 5,001 endpoints and switches is too large",
+            "a graph of 5,000 endpoints and switches is too large",
         ),
         (lambda: Topology.preset("island", 9), "holds at most 8 ranks, not 9: it is one node"),
         (lambda: Topology.preset("bench", 2.5), "world_size is 2.5"),

@@ -370,3 +370,75 @@ def test_a_proof_with_a_fault_of_its_own_is_caught(name, monkeypatch):
             return False
 
     assert not all(agrees(*case) for case in cases)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"collective": "scatter", "root": 0, "world_size": 2, "num_chunks": 10**8},
+        {"collective": "gather", "root": 0, "world_size": 2, "num_chunks": 10**12},
+        {"collective": "all_to_all", "world_size": 2, "num_chunks": 4 * 10**400},
+        {"collective": "broadcast", "root": 0, "world_size": 4 * 10**7, "num_chunks": 1},
+        {"collective": "all_reduce", "world_size": 2, "num_chunks": 1, "num_switches": 2 * 10**9},
+        {"collective": "scatter", "root": 0, "world_size": 1, "num_chunks": 1 << 21},
+    ],
+)
+def test_far_more_values_than_transfers_are_refused_at_once(fields):
+    schedule = Schedule(algorithm="by hand", steps=(), **fields)
+    with pytest.raises(ScheduleError, match="values to follow, more than the 1,048,576") as caught:
+        verify(schedule)
+    assert caught.value.kind == "format"
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [
+        ("all_reduce", "nvls"),
+        ("reduce_scatter", "nvls"),
+        ("all_reduce", "sharp"),
+        ("all_reduce", "bidirectional_ring"),
+    ],
+)
+def test_a_transfer_that_is_advised_makes_the_schedule_right(collective, algorithm):
+    """Whatever is left out, one transfer in the step that is named repairs it, or REDUCE does."""
+    parameters = {"radix": 2} if algorithm == "sharp" else {}
+    whole = build(collective, algorithm, world_size=3, **parameters)
+    for number, step in enumerate(whole.steps):
+        for left_out in step:
+            steps = [
+                [t for t in some if (s, t) != (number, left_out)]
+                for s, some in enumerate(whole.steps)
+            ]
+            if is_right(replace(whole, steps=steps)):
+                continue  # the head of a chunk has it already when the switch copies it to all
+            with pytest.raises(ScheduleError) as caught:
+                verify(replace(whole, steps=steps))
+            error = caught.value
+            if error.kind != "missing" or error.message.endswith("what is there already"):
+                continue  # the advice is about what was sent before, not about one transfer
+            if "REDUCE keeps it" in error.message:
+                cell = (error.src, error.dst, error.chunk)
+                repairs = [
+                    [t._replace(op=Op.REDUCE) if t[:3] == cell else t for t in steps[error.step]]
+                ]
+            else:
+                ends = set(range(whole.num_endpoints)) - {error.peer}
+                repairs = [
+                    [*steps[error.step], Transfer(error.peer, end, error.chunk, op)]
+                    for end in ends
+                    for op in Op
+                ]
+            tried = [
+                replace(whole, steps=[*steps[: error.step], some, *steps[error.step + 1 :]])
+                for some in repairs
+            ]
+            assert any(map(is_right, tried)), (number, left_out, error.message)
+
+
+def is_right(schedule):
+    try:
+        verify(schedule)
+    except ScheduleError:
+        return False
+    return True

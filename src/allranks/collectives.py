@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from allranks.errors import unknown_name
+from allranks.errors import shown, unknown_name
 
 
 class Size(NamedTuple):
@@ -61,21 +61,22 @@ class Contract:
                 out of range or not used; the message says which.
         """
         if world_size < 1:
-            message = f"world_size is {world_size}; a collective needs at least 1 rank"
+            message = f"world_size is {shown(world_size)}; a collective needs at least 1 rank"
             raise ValueError(message)
         pieces = self.pieces(world_size)
         if num_chunks < 1 or num_chunks % pieces:
             message = (
-                f"num_chunks is {num_chunks}; {self.name} on {world_size} ranks needs a positive "
-                f"multiple of {pieces}"
+                f"num_chunks is {shown(num_chunks)}; {self.name} on {shown(world_size)} ranks "
+                f"needs a positive multiple of {shown(pieces)}"
             )
             raise ValueError(message)
         if self.rooted:
             if root is None or not 0 <= root < world_size:
-                message = f"root is {root}; {self.name} needs a rank from 0 to {world_size - 1}"
+                last = shown(world_size - 1)
+                message = f"root is {shown(root)}; {self.name} needs a rank from 0 to {last}"
                 raise ValueError(message)
         elif root is not None:
-            message = f"root is {root}; {self.name} has no root, leave it out"
+            message = f"root is {shown(root)}; {self.name} has no root, leave it out"
             raise ValueError(message)
         return Size(world_size, num_chunks, root)
 
@@ -186,8 +187,9 @@ def contract(name: str) -> Contract:
     Raises:
         ValueError: no such collective; the message suggests the nearest name.
     """
-    if name in CONTRACTS:
-        return CONTRACTS[name]
+    wanted: object = name
+    if isinstance(wanted, str) and wanted in CONTRACTS:
+        return CONTRACTS[wanted]
     raise ValueError(unknown_name("collective", name, CONTRACTS))
 
 
@@ -200,8 +202,12 @@ def busbw_factor(name: str, world_size: int) -> float:
     >>> busbw_factor("all_reduce", 8)
     1.75
     """
-    if world_size < 1:
-        message = f"world_size is {world_size}; a collective needs at least 1 rank"
+    number: object = world_size
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        message = (
+            f"world_size is {shown(number)}; it must be a whole number, a collective needs at "
+            "least 1 rank"
+        )
         raise ValueError(message)
     return contract(name).busbw_factor(world_size)
 

@@ -8,10 +8,13 @@ travel between Ray processes.
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_SHOWN = 40  # characters of a wrong value that a message quotes
 
 FIELDS = ("kind", "rank", "step", "src", "dst", "peer", "chunk")
 
@@ -116,14 +119,64 @@ class DeviceError(CollectiveError):
     default_kind = "device"
 
 
+# What others call something, and what it is here. A hint for who types it, never a second name: it
+# is given only where our name is among the known ones.
+ELSEWHERE = {
+    "two_shot": ("direct",),
+    "halving_doubling": ("rabenseifner",),
+    "recursive_halving_doubling": ("rabenseifner",),
+    "reduce_scatter_all_gather": ("rabenseifner",),
+    "star": ("flat",),
+    "tree": ("binomial", "double_binary_tree"),
+    "binomial_tree": ("binomial",),
+    "double_tree": ("double_binary_tree",),
+    "dbtree": ("double_binary_tree",),
+    "collnet": ("sharp",),
+    "fp8": ("float8_e4m3fn",),
+}
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """Return the sentence for a name that does not exist, with the nearest one that does.
 
     >>> unknown_name("collective", "all_redcue", ["all_reduce", "broadcast"])
     "unknown collective 'all_redcue'; did you mean 'all_reduce'? Known: all_reduce, broadcast"
+    >>> unknown_name("algorithm", "two-shot", ["direct", "ring"])
+    "unknown algorithm 'two-shot'; did you mean 'direct'? It is what others call two-shot. \
+Known: direct, ring"
     """
     names = sorted(known)
-    spelled = str(name).lower().replace("-", "_")
+    return f"unknown {what} {shown(name)}; {_hint(name, names)}Known: {', '.join(names)}"
+
+
+def _hint(name: object, names: list[str]) -> str:
+    """Return what was probably meant: the name itself in another spelling, or in other mouths."""
+    spelled = str(name).strip().lower().replace("-", "_").replace(" ", "_")
+    same = [known for known in names if _squeezed(known) == _squeezed(spelled)]
+    if same:
+        return f"did you mean {same[0]!r}? "
+    others = {_squeezed(theirs): (theirs, ours) for theirs, ours in ELSEWHERE.items()}
+    theirs, ours = others.get(_squeezed(spelled), ("", ()))
+    meant = [repr(ours_here) for ours_here in ours if ours_here in names]
+    if meant:
+        called = theirs.replace("_", "-")
+        which = "It is" if len(meant) == 1 else "Both are"
+        return f"did you mean {' or '.join(meant)}? {which} what others call {called}. "
     near = difflib.get_close_matches(spelled, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what} {name!r}; {hint}Known: {', '.join(names)}"
+    return f"did you mean {near[0]!r}? " if near else ""
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name).lower()
+
+
+def shown(value: object) -> str:
+    """Return a value as a message quotes it.
+
+    >>> shown(25e9), shown(10**4000)
+    ('25000000000.0', 'a number of about 4000 digits')
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _SHOWN * 4:
+        return f"a number of about {round(value.bit_length() * 0.30103)} digits"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

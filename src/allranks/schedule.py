@@ -20,7 +20,7 @@ from enum import Enum
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
-from allranks.errors import ScheduleError
+from allranks.errors import ScheduleError, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,7 @@ MEASURED_CPU = "MEASURED: CPU processes"
 
 LONG = 1 << 14  # transfers; a schedule of more is kept in columns
 
+_MOST_DIGITS = 600  # of a number in JSON: far more than any that fits
 _SHOWN = 60  # characters of a wrong value that a message quotes
 
 
@@ -204,7 +205,7 @@ class Schedule:
             self._settle("root", least=0)
             if self.root >= self.world_size:
                 last = self.world_size - 1
-                message = f"root {self.root} is not a rank; ranks are 0 to {last}"
+                message = f"root {shown(self.root)} is not a rank; ranks are 0 to {shown(last)}"
                 raise ScheduleError(message, kind="format")
         if not isinstance(self.steps, Columns):
             object.__setattr__(self, "steps", _frozen(self.steps))
@@ -212,7 +213,7 @@ class Schedule:
     def _settle(self, name: str, *, least: int) -> None:
         value = _whole_number(getattr(self, name))
         if type(value) is not int or value < least:
-            message = f"{name} is {value!r}; it must be a whole number of at least {least}"
+            message = f"{name} is {shown(value)}; it must be a whole number of at least {least}"
             raise ScheduleError(message, kind="format")
         object.__setattr__(self, name, value)
 
@@ -466,14 +467,14 @@ def check_form(step: int, index: int, transfer: object) -> None:
     """
     if not isinstance(transfer, Transfer) or not isinstance(transfer.op, Op):
         message = (
-            f"step {step}, transfer {index} is {transfer!r}; "
+            f"step {step}, transfer {index} is {shown(transfer)}; "
             "it must be Transfer(src, dst, chunk, Op.COPY or Op.REDUCE)"
         )
         raise ScheduleError(message, kind="format", step=step)
     for name, value in zip(Transfer._fields, transfer[:3], strict=False):
         if type(value) is not int:
             message = (
-                f"step {step}, transfer {index}: {name} is {value!r}; "
+                f"step {step}, transfer {index}: {name} is {shown(value)}; "
                 "ranks and chunks are plain whole numbers (int)"
             )
             raise ScheduleError(message, kind="format", step=step)
@@ -540,7 +541,7 @@ def _refuse_range(steps: Sequence[tuple[Transfer, ...]], first: int) -> None:
             ):
                 if abs(value) >> bits:
                     message = (
-                        f"step {number}, transfer {index}: {name} is {value}; "
+                        f"step {number}, transfer {index}: {name} is {shown(value)}; "
                         f"it must be less than 2^{bits}"
                     )
                     raise ScheduleError(message, kind="format", step=number)
@@ -562,12 +563,12 @@ def _column(name: str, values: Any, kind: type[np.generic]) -> Array:  # noqa: A
 def _frozen(steps: object) -> Steps:
     """Return steps as tuples of tuples; what is inside a step is for `verify` to judge."""
     if not isinstance(steps, Iterable) or isinstance(steps, str | bytes | Mapping):
-        message = f"steps is {steps!r}; it must be a list of steps, each a list of transfers"
+        message = f"steps is {shown(steps)}; it must be a list of steps, each a list of transfers"
         raise ScheduleError(message, kind="format")
     frozen = []
     for number, step in enumerate(steps):
         if not isinstance(step, Iterable) or isinstance(step, str | bytes | Mapping | Transfer):
-            message = f"step {number} is {step!r}; it must be a list of transfers"
+            message = f"step {number} is {shown(step)}; it must be a list of transfers"
             raise ScheduleError(message, kind="format", step=number)
         frozen.append(_plain(step))
     return tuple(frozen)
@@ -611,12 +612,28 @@ def _dumps(data: object) -> str:
     return json.dumps(data, separators=(",", ":"))
 
 
-def _parse(text: str) -> object:
+def _parse(text: object) -> object:
+    if not isinstance(text, str | bytes | bytearray):
+        message = f"the text is {shown(text)}; give JSON in a string, or use from_dict"
+        raise ScheduleError(message, kind="format")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_digits)
+    except _TooManyDigitsError as error:
+        raise ScheduleError(str(error), kind="format") from None
     except (ValueError, RecursionError) as error:
         message = f"not readable as JSON ({error}); a schedule is one JSON object"
         raise ScheduleError(message, kind="format") from error
+
+
+class _TooManyDigitsError(Exception):
+    """A number that nobody means."""
+
+
+def _digits(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        message = f"a number of {len(text):,} digits; numbers have at most {_MOST_DIGITS} here"
+        raise _TooManyDigitsError(message)
+    return int(text)
 
 
 def _object(data: object, expected: str) -> dict[str, Any]:
@@ -624,7 +641,7 @@ def _object(data: object, expected: str) -> dict[str, Any]:
         message = f"expected one JSON object of the format {expected}, got {_kind(data)}"
         raise ScheduleError(message, kind="format")
     if data.get("format") != expected:
-        message = f"format is {data.get('format')!r}; this reader knows {expected!r}"
+        message = f"format is {shown(data.get('format'))}; this reader knows {expected!r}"
         raise ScheduleError(message, kind="format")
     return data
 
@@ -701,5 +718,7 @@ def _kind(value: object) -> str:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return shown(value)
     text = json.dumps(value, default=str)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from algorithm_facts import MB, US, messages, received, sent
 from form_facts import assert_form_is_schedule
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from price_facts import assert_same_price, networks
 
-from allranks.algorithms import ALGORITHMS, algorithms, build
+from allranks.algorithms import algorithms, build, plan_of
+from allranks.algorithms.folded import fold
 from allranks.algorithms.hierarchical import (
     all_reduce_chunks,
     embed,
@@ -24,26 +28,33 @@ from allranks.algorithms.ring import ring_all_gather
 from allranks.cost import cost, price
 from allranks.cost.forms import FORMS, Form, Phase, Stream
 from allranks.cost.forms import hierarchical as module
+from allranks.cost.sizes import sizes_of
+from allranks.cost.walk import machine_of
 from allranks.errors import ScheduleError
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Tier, Topology
-from allranks.verify import states, verify
+from allranks.topology.presets import NETWORK_S, NVLINK_S
+from allranks.verify import prove, states, verify
 
 F = Fraction
 REDUCE, SWAP = ("all_reduce", "hierarchical"), ("all_to_all", "hierarchical")
 UNEQUAL = [(1, 2), (2, 3), (3, 4, 4), (1, 1, 5), (2, 6, 3), (4, 1, 2, 3), (5,), (1, 1, 1)]
 
 
-def plain(collective):
-    """Return the algorithms of a collective that need no switch."""
-    return [a for a in algorithms(collective) if not ALGORITHMS[collective, a].num_switches(2)]
-
-
-INNER = [a for a in plain("reduce_scatter") if a in plain("all_gather")]
-OUTER = plain("all_reduce")
-SWAPS = plain("all_to_all")
+INNER = [a for a in algorithms("reduce_scatter") if a in algorithms("all_gather")]
+OUTER = [a for a in algorithms("all_reduce") if a != "nvls"]
+SWAPS = list(algorithms("all_to_all"))
 PAIRS = list(itertools.product(INNER, OUTER))
 SWAP_PAIRS = list(itertools.product(SWAPS, SWAPS))
+IN_SWITCHES = [
+    {"outer": "sharp"},
+    {"inner": "nvls"},
+    {"inner": "nvls", "outer": "sharp"},
+    {"inner": "nvls", "outer": "double_binary_tree"},
+]
+GIB = 2**30
+A, B = NVLINK_S, NETWORK_S
+NVLINK, NIC = 370e9, 49e9
 
 
 def nodes_of(sizes):
@@ -237,6 +248,150 @@ def test_at_131_072_ranks_rings_of_rings_take_the_chapter_s_steps():
     assert found.seconds - 2 * (n - 1) / n * 10**9 / 50e9 == pytest.approx(65.56e-3, rel=1e-3)
 
 
+# Switches
+
+
+def peers(schedule):
+    """Return the endpoints that every switch talks to, in the order of the switches."""
+    n = schedule.world_size
+    found = [set() for _ in range(schedule.num_switches)]
+    for _, t in schedule.transfers():
+        for here, there in ((t.src, t.dst), (t.dst, t.src)):
+            if here >= n:
+                found[here - n].add(there)
+    return found
+
+
+@pytest.mark.parametrize("names", IN_SWITCHES)
+def test_every_switch_is_used_and_only_by_ranks(names):
+    for sizes in [*UNEQUAL, (4, 4, 4), (1,)]:
+        schedule = build(*REDUCE, world_size=sum(sizes), node_size=sizes, **names)
+        assert all(ranks and max(ranks) < sum(sizes) for ranks in peers(schedule)), sizes
+
+
+def test_switches_inside_come_first_then_one_for_every_share():
+    schedule = build(*REDUCE, world_size=6, node_size=(1, 2, 3), inner="nvls", outer="sharp")
+    inside, between = [{1, 2}, {3, 4, 5}], [{0, 1, 3}, {0, 1, 4}, {0, 2, 4}, {0, 2, 5}]
+    assert peers(schedule) == inside + between  # a node of one rank has no switch
+
+
+def test_on_equal_nodes_every_rail_has_a_switch_of_its_own():
+    schedule = build(*REDUCE, world_size=12, node_size=4, outer="sharp")
+    assert peers(schedule) == [{rail, rail + 4, rail + 8} for rail in range(4)]
+
+
+def test_between_nodes_sharp_moves_the_share_once_up_and_once_down():
+    for nodes, g in [(2, 3), (4, 4), (3, 8)]:
+        n = nodes * g
+        schedule = build(*REDUCE, world_size=n, node_size=g, outer="sharp")
+        steps = list(schedule.steps)
+        assert len(steps) == 2 * (g - 1) + 2
+        share = schedule.num_chunks // g
+        up, down = messages(schedule)[g - 1 : g + 1]
+        assert up == {(rank, n + rank % g): share for rank in range(n)}
+        assert down == {(dst, src): share for src, dst in up}
+        assert sum(between_nodes(schedule, [g] * nodes + [1] * g)[:n]) == n * share
+
+
+def test_inside_nodes_nvls_gives_every_head_the_node_s_sum():
+    schedule = build(*REDUCE, world_size=8, node_size=4, inner="nvls", outer="double_binary_tree")
+    held = list(states(schedule))[2]
+    for rank in range(8):
+        node, local = divmod(rank, 4)
+        own = [held[rank][chunk] for chunk in range(2 * local, 2 * local + 2)]
+        assert own == [Counter(range(4 * node, 4 * node + 4))] * 2
+    assert peers(schedule) == [{0, 1, 2, 3}, {4, 5, 6, 7}]
+
+
+def places(n, preset, **names):
+    """Return (tier, a rank below, rail) of every switch."""
+    schedule = build(*REDUCE, world_size=n, **names)
+    sizes = sizes_of(schedule, nbytes=GIB)
+    return machine_of(schedule, sizes, Topology.preset(preset, n)).places.tolist()
+
+
+def test_switches_inside_stand_in_nodes_and_those_between_at_the_leaf_of_their_rail():
+    names = {"inner": "nvls", "outer": "sharp"}
+    inside, leaves = [[1, 0, 0], [1, 8, 0]], [[2, rail, rail] for rail in range(8)]
+    assert places(16, "rail-cluster", **names) == inside + leaves
+    assert places(16, "fat-tree-cluster", outer="sharp") == [[2, rail, 0] for rail in range(8)]
+    # 8 nodes are more than a leaf of 4 holds
+    assert places(64, "fat-tree-cluster", outer="sharp") == [[3, rail, 0] for rail in range(8)]
+    assert places(16, "dgx-h100", inner="nvls") == inside
+
+
+@pytest.mark.parametrize(
+    ("preset", "names", "steps", "seconds"),
+    [
+        # ring inside: 14 (alpha + S/8 beta); up and down: 2 (alpha' + S/8 beta')
+        *(
+            (preset, {"outer": "sharp"}, 16, 14 * (A + GIB / 8 / NVLINK) + 2 * (B + GIB / 8 / NIC))
+            for preset in ("rail-cluster", "fat-tree-cluster")
+        ),
+        # NVLS inside: 4 alpha + 2 (1 + 1/8) S beta; two trees on two nodes: 2 (alpha' + S/16 beta')
+        (
+            "dgx-h100",
+            {"inner": "nvls", "outer": "double_binary_tree"},
+            6,
+            4 * A + 9 / 4 * GIB / NVLINK + 2 * (B + GIB / 16 / NIC),
+        ),
+        (
+            "rail-cluster",
+            {"inner": "nvls", "outer": "sharp"},
+            6,
+            4 * A + 9 / 4 * GIB / NVLINK + 2 * (B + GIB / 8 / NIC),
+        ),
+    ],
+)
+def test_on_two_nodes_of_eight_the_price_is_the_closed_form(preset, names, steps, seconds):
+    machine = Topology.preset(preset, 16)
+    found = price(*REDUCE, world_size=16, nbytes=GIB, topology=machine, **names)
+    assert found.steps == steps
+    assert found.seconds == pytest.approx(seconds, rel=1e-12)
+    assert found == cost(build(*REDUCE, world_size=16, **names), nbytes=GIB, topology=machine)
+
+
+def test_the_course_s_nodes_have_no_switch_between_them():
+    machine = Topology.preset("dgx-h100", 16)
+    with pytest.raises(ValueError, match=r"meet at tier 'leaf', .*switch"):
+        price(*REDUCE, world_size=16, nbytes=GIB, topology=machine, outer="sharp")
+
+
+@pytest.mark.slow
+@given(st.data(), st.sampled_from(IN_SWITCHES), st.integers(0, 2**40))
+@settings(max_examples=120)
+def test_with_switches_the_price_is_the_cost_on_any_network(data, names, nbytes):
+    sizes = tuple(data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=5)))
+    machine = data.draw(networks(sum(sizes)))
+    options = {"world_size": sum(sizes), "node_size": sizes, **names}
+    try:
+        found = price(*REDUCE, nbytes=nbytes, topology=machine, **options)
+    except ValueError as error:
+        assert "switch" in str(error)  # noqa: PT017 - a star of wires has no switch that adds
+        return
+    assert_same_price(cost(build(*REDUCE, **options), nbytes=nbytes, topology=machine), found)
+
+
+def test_at_131_072_ranks_the_price_with_switches_is_the_same_as_on_16():
+    machines = [Topology.preset("rail-cluster", n) for n in (16, 131_072)]
+    for names in ({"outer": "sharp"}, {"inner": "nvls", "outer": "sharp"}):
+        few, many = (
+            price(*REDUCE, world_size=m.world_size, nbytes=GIB, topology=m, **names)
+            for m in machines
+        )
+        assert (many.steps, many.seconds) == (few.steps, pytest.approx(few.seconds))
+
+
+@pytest.mark.parametrize("names", IN_SWITCHES)
+def test_with_switches_nothing_is_folded_and_everything_is_proved(names):
+    for n, g in [(6, 3), (8, 2), (8, 4), (12, 3), (16, 4)]:
+        asked = {"node_size": g, **names}
+        assert fold(*REDUCE, n, plan_of(*REDUCE, n, asked)) is None
+        found = prove(*REDUCE, world_size=n, **asked)
+        assert found.transfers_played == found.transfers
+    assert fold(*REDUCE, 4, plan_of(*REDUCE, 4, {"node_size": 4, "outer": "sharp"})) is not None
+
+
 # Composition
 
 
@@ -353,8 +508,14 @@ def test_a_run_too_long_to_list_is_refused():
         (REDUCE, 8, {"node_size": (3, 4)}, r"7 ranks in all, but world_size is 8; .*add up"),
         (REDUCE, 8, {"inner": "rign"}, r"unknown inner algorithm 'rign'; did you mean 'ring'"),
         (REDUCE, 8, {"inner": "bruck"}, r"inner is 'bruck', which is not for reduce_scatter and"),
-        (REDUCE, 8, {"inner": "nvls"}, r"inner is 'nvls', which needs a switch; use one of"),
-        (REDUCE, 8, {"outer": "sharp"}, r"outer is 'sharp', which needs a switch; use one of"),
+        (REDUCE, 8, {"inner": "sharp"}, r"inner is 'sharp', which is not for reduce_scatter and"),
+        (
+            REDUCE,
+            8,
+            {"outer": "nvls"},
+            r"outer is 'nvls', .* one node only: inner can be 'nvls'; u",
+        ),
+        (SWAP, 8, {"outer": "nvls"}, r"outer is 'nvls', which is not for all_to_all; use one of"),
         (REDUCE, 8, {"outer": "pat"}, r"outer is 'pat', which is not for all_reduce; use one of"),
         (
             REDUCE,
@@ -396,3 +557,13 @@ def test_the_wrong_rank_of_the_next_node_is_found():
     right[3] = tuple(t._replace(dst=4) if t.src == 1 and t.op is Op.REDUCE else t for t in right[3])
     with pytest.raises(ScheduleError):
         verify(Schedule(*REDUCE, 8, 8, tuple(right)))
+
+
+@pytest.mark.parametrize(("names", "step"), [({"inner": "nvls"}, 1), ({"outer": "sharp"}, 4)])
+def test_a_switch_of_another_node_or_share_is_found(names, step):
+    made = build(*REDUCE, world_size=8, node_size=4, **names)
+    wrong = [tuple(step) for step in made.steps]
+    first, *others = wrong[step]
+    wrong[step] = (first._replace(src=first.src + 1), *others)  # it comes from the switch beside
+    with pytest.raises(ScheduleError):
+        verify(Schedule(*REDUCE, 8, made.num_chunks, tuple(wrong), num_switches=made.num_switches))

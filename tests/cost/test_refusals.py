@@ -45,6 +45,7 @@ RING = build("all_reduce", "ring", world_size=4)
         ({"count": -1, "itemsize": 4}, "count is -1"),
         ({"count": 1.5, "itemsize": 4}, "count is 1.5"),
         ({"count": 1, "itemsize": 0}, "itemsize is 0"),
+        ({"count": 1, "itemsize": 10**400}, "itemsize is a number of about 400 digits; it may be"),
         ({"nbytes": 8, "clock": "lock-step"}, "did you mean 'lockstep'"),
         ({"nbytes": 8, "topology": bench(3)}, "topology has 3 ranks, the collective 4"),
     ],
@@ -60,6 +61,12 @@ def test_an_impossible_cost_is_refused(options, says):
         ({"collective": "all_redcue"}, "did you mean 'all_reduce'"),
         ({"algorithm": "rnig"}, "did you mean 'ring'"),
         ({"world_size": 0}, "world_size is 0"),
+        ({"world_size": 1 << 31}, "ranks are int32, 2,147,483,647 at most"),
+        (
+            {"algorithm": "sharp", "num_chunks": 1 << 63},
+            "num_chunks is 9223372036854775808; it may",
+        ),
+        ({"collective": [4]}, "unknown collective"),
         ({"world_size": 4.0}, "world_size is 4.0"),
         ({"nbytes": -1}, "nbytes is -1"),
         ({"root": 1}, "all_reduce has no root"),
@@ -127,7 +134,7 @@ def test_a_switch_that_a_topology_lacks_is_named():
     star = Topology.graph(4, [Link(rank, "hub", 1e-6, 1e9) for rank in range(4)])
     with pytest.raises(ValueError, match="switch 0 of the schedule does not exist"):
         cost(up, nbytes=8, topology=star)
-    with pytest.raises(ValueError, match="switch 0 joins ranks that meet at tier 'node', and no"):
+    with pytest.raises(ValueError, match="topology 'dgx-a100': no switch adds; choose an"):
         cost(up, nbytes=8, topology=Topology.preset("dgx-a100", 4))
     with pytest.raises(ValueError, match="'pcie-workstation' has no switch that adds"):
         cost(up, nbytes=8, topology=Topology.preset("pcie-workstation", 4))
@@ -140,3 +147,26 @@ def test_a_direct_exchange_among_ranks_that_all_differ_is_refused_when_it_is_too
     with pytest.raises(ValueError, match="choose a number of ranks that fills its groups"):
         price("all_gather", "direct", **call)
     assert price("all_gather", "ring", **call).steps == 65_536
+
+
+def test_a_busbw_of_no_number_of_ranks_is_refused():
+    with pytest.raises(ValueError, match="world_size is None; it must be a whole number"):
+        busbw("all_reduce", world_size=None, nbytes=8, seconds=1)
+
+
+def test_networks_of_nothing_and_of_everything_are_refused():
+    for links in (None, "ab"):
+        with pytest.raises(ValueError, match="it must be a list of Link"):
+            Topology.graph(2, links)
+    with pytest.raises(ValueError, match="tiers is None; it must be a list"):
+        Topology.tiers(2, None)
+    for sizes in ({"world_size": 10**30}, {"world_size": 2, "switches": 10**400}):
+        with pytest.raises(ValueError, match="is too large, it may have 2,048"):
+            Topology.graph(links=[], **sizes)
+
+
+@pytest.mark.parametrize("algorithm", ["hierarchical", "sharp", "ring"])
+@pytest.mark.parametrize("n", [1 << 25, (1 << 31) - 1, 10**30])
+def test_a_schedule_for_far_too_many_ranks_is_refused_at_once(algorithm, n):
+    with pytest.raises(ValueError, match=r"too long to write out|ranks are int32"):
+        build("all_reduce", algorithm, world_size=n)

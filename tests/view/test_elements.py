@@ -582,7 +582,7 @@ def test_a_printed_figure_stands_at_its_end_and_comes_back(open_page):
     press(page, "fig-ring", "Forward one step")
     page.emulate_media(media="print")
     page.wait_for_function(
-        "['fig-ring', 'fig-race', 'fig-run'].every((id) => { const f = document.getElementById(id);"
+        "['fig-ring', 'fig-run'].every((id) => { const f = document.getElementById(id);"
         " return f.time === f.total && f.total > 0; })"
     )
     expect(say(page, "fig-ring")).to_contain_text("Finished")
@@ -594,6 +594,43 @@ def test_a_printed_figure_stands_at_its_end_and_comes_back(open_page):
     assert now(page, "fig-ring") == 6
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert now(page, "fig-ring") == 1
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_paper_tells_the_end_of_a_race_only_after_the_prediction(open_page, answered):
+    page = open_page(everything())
+    if answered:
+        figure(page, "fig-race").get_by_role("button", name="Skip").click()
+    page.emulate_media(media="print")
+    page.wait_for_function("document.getElementById('fig-ring').time > 0")
+    bars = page.evaluate(
+        "[...document.querySelectorAll('#fig-race .ar-race-fill')]"
+        ".map((bar) => bar.width.baseVal.value)"
+    )
+    if answered:
+        expect(say(page, "fig-race")).to_contain_text("with")
+        assert all(width > 0 for width in bars)
+    else:
+        expect(say(page, "fig-race")).to_contain_text("at the start line")
+        assert set(bars) == {0}
+
+
+def test_long_lines_of_code_and_wide_figures_stay_on_a4_paper(open_page):
+    line = (
+        "    yield [Transfer(rank, (rank + distance) % world_size, chunk, Op.COPY)]  # " + "x" * 90
+    )
+    wide = frames.flow(build("all_reduce", "ring", world_size=16))
+    page = open_page(
+        [f'<div class="highlight"><pre>{line}</pre></div>', flow_html(wide, id="f"), *everything()]
+    )
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 794, "height": 1123})
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll('pre, pre *, .ar-figure, .ar-figure *')]
+        .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.matches('pre, .ar-frame')
+          || e.getBoundingClientRect().right > 795).map((e) => e.tagName + e.className)"""
+    )
+    assert beyond == []
 
 
 def test_a_reader_who_was_led_to_a_figure_finds_the_way_back(open_page):

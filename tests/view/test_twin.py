@@ -42,10 +42,19 @@ pytestmark = pytest.mark.skipif(
 
 # What each algorithm is made with beside n: every combination is tried where it is possible.
 NODE_SIZES = [None, 1, 2, 3, 4, (3, 2), (2, 3, 3), (1, 4, 2), (5, 3), (8, 8, 4), (32, 32)]
-INSIDE = ["ring", "direct", "recursive_halving", "bidirectional_ring", "bruck", "pairwise", "pat"]
+INSIDE = [
+    *("ring", "direct", "recursive_halving", "bidirectional_ring", "bruck", "pairwise", "pat"),
+    "nvls",
+]
 BETWEEN = [
     *("ring", "rabenseifner", "binomial", "one_shot", "double_binary_tree", "hierarchical"),
     *("flat", "direct", "bruck", "pairwise", "unchunked_ring", "recursive_doubling"),
+]
+IN_SWITCHES = [
+    {"inner": "nvls", "outer": "double_binary_tree"},
+    {"inner": "nvls", "outer": "sharp"},
+    {"outer": "sharp"},
+    {"outer": "nvls"},
 ]
 
 
@@ -104,6 +113,7 @@ def settings(entry, n, draw):
                 continue
             made = {} if size is None else {"node_size": size}
             found += [made, {**made, "inner": draw.choice(INSIDE), "outer": draw.choice(BETWEEN)}]
+            found += [{**made, **names} for names in IN_SWITCHES]
     return found
 
 

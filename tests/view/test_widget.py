@@ -29,7 +29,20 @@ def test_a_schedule_a_trace_and_a_result_can_be_shown():
     assert show(result).data["clock"] == "measured"
 
 
+def test_a_machine_may_be_given_by_its_name():
+    for name in ("island", "dgx-h100"):
+        topology = Topology.preset(name, 3)
+        assert show(RING, topology=name).data == show(RING, topology=topology).data
+    raced = race([RING], topology=Topology.preset("island", 3))
+    assert race([RING], topology="island").data == raced.data
+
+
 def test_what_cannot_be_shown_is_named():
+    with pytest.raises(ValueError, match="unknown machine 'dgx-h10'; did you mean 'dgx-h100'"):
+        show(RING, topology="dgx-h10")
+    for draw, what in ((show, RING), (race, [RING])):
+        with pytest.raises(TypeError, match="topology is 8; give the name of a preset or a Top"):
+            draw(what, topology=8)
     with pytest.raises(TypeError, match="got str"):
         show("ring")
     with pytest.raises(ValueError, match="measured times"):

@@ -35,6 +35,7 @@ from allranks.algorithms.doubling import (
 )
 from allranks.algorithms.hierarchical import (
     all_reduce_chunks,
+    all_reduce_switches,
     hierarchical_all_reduce,
     hierarchical_all_to_all,
     refuse_all_reduce,
@@ -68,7 +69,7 @@ from allranks.algorithms.tree import (
     binomial_scatter,
     scatter_all_gather_broadcast,
 )
-from allranks.errors import unknown_name
+from allranks.errors import shown, unknown_name
 from allranks.schedule import Schedule, Step, Steps, TooLongError, write_out
 
 __all__ = [
@@ -255,7 +256,10 @@ ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     ("all_reduce", "hierarchical"): Algorithm(
         hierarchical_all_reduce,
         all_reduce_chunks,
-        restriction="any inner and outer algorithm without switches; 8 ranks a node if not told",
+        num_switches=all_reduce_switches,
+        restriction=(
+            "8 ranks a node if not told; inner nvls and outer sharp need switches that add"
+        ),
         refuse=refuse_all_reduce,
     ),
     ("all_reduce", "sharp"): Algorithm(
@@ -299,6 +303,15 @@ USUAL = {
 # tuples where there are few. `allranks.price` and `allranks.prove` need none and answer for any n.
 MAX_TRANSFERS = 1 << 24
 
+TOO_LONG = (
+    f"a schedule of more than {MAX_TRANSFERS:,} transfers is too long to write out; "
+    "allranks.price and allranks.prove answer without one"
+)
+
+# Messages and columns know ranks as int32 and chunks as int64.
+MAX_RANKS = (1 << 31) - 1
+MAX_CHUNKS = 1 << 62
+
 ROOTED = frozenset({"broadcast", "reduce", "scatter", "gather"})
 
 
@@ -311,9 +324,9 @@ def algorithms(collective: str) -> dict[str, str]:
     >>> list(algorithms("scatter"))
     ['flat', 'binomial']
     """
-    named = {
-        name: entry.restriction for (of, name), entry in ALGORITHMS.items() if of == collective
-    }
+    asked: object = collective
+    wanted = asked if isinstance(asked, str) else None
+    named = {name: entry.restriction for (of, name), entry in ALGORITHMS.items() if of == wanted}
     if not named:
         known = {of for of, _ in ALGORITHMS}
         raise ValueError(unknown_name("collective", collective, known))
@@ -367,7 +380,7 @@ Transfer(src=1, dst=3, chunk=0, op=<Op.COPY: 'copy'>))
         "outer": outer,
         "radix": radix,
     }
-    plan = plan_of(collective, algorithm, world_size, asked)
+    plan = plan_of(collective, algorithm, world_size, asked, most_ranks=MAX_TRANSFERS)
     return Schedule(
         collective=collective,
         algorithm=algorithm,
@@ -388,28 +401,33 @@ class Plan(NamedTuple):
     num_switches: int
 
 
-def plan_of(
+def plan_of(  # noqa: PLR0913 - what is planned, and for what
     collective: str,
     algorithm: str,
     world_size: int,
     asked: Mapping[str, Any],
     *,
     priced: bool = False,
+    most_ranks: int = MAX_RANKS,
 ) -> Plan:
     """Return the algorithm with its parameters checked and its numbers of chunks and switches.
 
     `asked` holds values for names of PARAMETERS; None means that nobody asked. A plan that is only
-    `priced` may be one that no schedule can follow.
+    `priced` may be one that no schedule can follow. With more than `most_ranks` ranks nothing is
+    planned: a schedule of MAX_TRANSFERS at most has no more of them, and no column any number.
 
     Raises:
-        ValueError: as `build`, but for the length of the schedule.
+        ValueError: as `build`, but for the length of the schedule; more than MAX_RANKS ranks or
+            MAX_CHUNKS chunks.
     """
     known = algorithms(collective)
-    if algorithm not in known:
+    wanted: object = algorithm
+    if not isinstance(wanted, str) or wanted not in known:
         raise ValueError(unknown_name(f"algorithm of {collective}", algorithm, known))
     entry = ALGORITHMS[collective, algorithm]
     name = f"{algorithm} {collective}"
     _check_whole("world_size", world_size, least=1)
+    _check_not_absurd(world_size, asked, most_ranks)
     parameters = {key: value for key, value in asked.items() if value is not None}
     chunks = parameters.pop("num_chunks", None)
     if chunks is not None:
@@ -419,7 +437,7 @@ def plan_of(
     _check_root(collective, world_size, parameters)
     for key, value in parameters.items():
         if key not in entry.parameters:
-            message = f"{key} is {value!r}; {name} has no such parameter, leave it out"
+            message = f"{key} is {shown(value)}; {name} has no such parameter, leave it out"
             raise ValueError(message)
     reason = entry.refuse(world_size, **parameters)
     if reason and not (priced and entry.always_priced):
@@ -433,12 +451,26 @@ def plan_of(
     return Plan(entry, parameters, chunks or usual, entry.num_switches(world_size, **parameters))
 
 
+def _check_not_absurd(world_size: int, asked: Mapping[str, Any], most_ranks: int) -> None:
+    """Refuse at once what would take forever to refuse later."""
+    if world_size > MAX_RANKS:
+        message = f"world_size is {shown(world_size)}; ranks are int32, {MAX_RANKS:,} at most"
+        raise ValueError(message)
+    if world_size > most_ranks:  # every collective needs at least n - 1 transfers
+        raise ValueError(TOO_LONG)
+    for name in ("num_chunks", "node_size", "radix"):
+        value = asked.get(name)
+        if isinstance(value, int) and value > MAX_CHUNKS:
+            message = f"{name} is {shown(value)}; it may be 2^62 at most, give a smaller one"
+            raise ValueError(message)
+
+
 def _check_root(collective: str, world_size: int, parameters: dict[str, Any]) -> None:
     if collective in ROOTED:
         root = parameters.setdefault("root", 0)
         _check_whole("root", root, least=0, most=world_size - 1)
     elif "root" in parameters:
-        message = f"root is {parameters['root']!r}; {collective} has no root, leave it out"
+        message = f"root is {shown(parameters['root'])}; {collective} has no root, leave it out"
         raise ValueError(message)
 
 
@@ -452,17 +484,13 @@ def _least_transfers(plan: Plan, collective: str, world_size: int) -> int:
 
 def _written_out(plan: Plan, collective: str, world_size: int) -> Steps:
     """Return all steps, as columns where they are many, or refuse before they fill the memory."""
-    message = (
-        f"a schedule of more than {MAX_TRANSFERS:,} transfers is too long to write out; "
-        "allranks.price and allranks.prove answer without one"
-    )
     if _least_transfers(plan, collective, world_size) > MAX_TRANSFERS:
-        raise ValueError(message)
+        raise ValueError(TOO_LONG)
     steps = plan.entry.generator(world_size, **plan.parameters)
     try:
         return write_out(steps, limit=MAX_TRANSFERS)
     except TooLongError:
-        raise ValueError(message) from None
+        raise ValueError(TOO_LONG) from None
 
 
 def _check_whole(name: str, value: object, *, least: int, most: int | None = None) -> None:
@@ -473,5 +501,5 @@ def _check_whole(name: str, value: object, *, least: int, most: int | None = Non
         or (most is not None and value > most)
     ):
         span = f"of at least {least}" if most is None else f"from {least} to {most}"
-        message = f"{name} is {value!r}; it must be a whole number {span}"
+        message = f"{name} is {shown(value)}; it must be a whole number {span}"
         raise ValueError(message)

@@ -4,7 +4,8 @@ Inside a node links are fast and many; between nodes there is one network port p
 the vector is first shared out inside every node, then every rank works for its own share with the
 ranks of the other nodes that hold the same, and at the end the node puts its shares together again.
 Nothing is written anew for this: `embed` plays any algorithm on some of the ranks and chunks, and
-`together` plays several at once.
+`together` plays several at once. With switches that add inside (`inner="nvls"`) or between nodes
+(`outer="sharp"`), every node and every share of the vector has switches of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ NodeSize = int | tuple[int, ...]
 NODE_SIZE = 8
 # Unequal nodes need as many slots as the least common multiple of their sizes, which can explode.
 MAX_CHUNKS = 1 << 22
+# What runs inside a node alone, and why.
+ONE_DOMAIN = {
+    "nvls": "adds in an NVSwitch, and that joins the GPUs of one node only: inner can be 'nvls'"
+}
 
 
 def hierarchical_all_reduce(
@@ -41,19 +46,28 @@ def hierarchical_all_reduce(
     every node. Where nodes differ, the vector is cut into as many slots as the least common
     multiple of their sizes: a rank of a node of g ranks holds 1/g of them, and for every slot there
     is one all-reduce between the ranks that hold it. So no rank is idle. `inner` is an algorithm
-    that all_gather and reduce_scatter both have, `outer` one of all_reduce without switches; both
-    run with their usual numbers of chunks. Nodes with fewer steps than others wait.
+    that all_gather and reduce_scatter both have, `outer` one of all_reduce; both run with their
+    usual numbers of chunks. Nodes with fewer steps than others wait.
+
+    `outer="sharp"` is what NCCL calls CollNet: S/g up to the network's switches and as much down,
+    in two steps (NVIDIA/nccl#457). `inner="nvls"` with `outer="double_binary_tree"` is its
+    NVLSTree: a switch adds inside nodes, trees add between them. Switches are the endpoints from n
+    on: first those inside nodes, node after node (a node of one rank has none), then those between
+    nodes, one set for each of `shares`, in their order, so that on a network of rails the switch of
+    every rail is its own.
     """
     sizes = node_sizes(world_size, node_size)
     whole = range(all_reduce_chunks(world_size, node_size, inner, outer))
     across = _chosen("all_reduce", outer)
     pieces = across.default_chunks(len(sizes))
-    yield from _inside(_chosen("reduce_scatter", inner), sizes, whole)
+    nodes = nodes_of(sizes, inner)
+    parts = shares(sizes, len(whole))
+    yield from _inside(_chosen("reduce_scatter", inner), nodes, whole)
     yield from together(
-        embed(across.generator(len(sizes)), share.ranks, _cut(share.chunks, pieces))
-        for share in shares(sizes, len(whole))
+        embed(across.generator(len(sizes)), [*share.ranks, *above], _cut(share.chunks, pieces))
+        for share, above in zip(parts, switches_between(sizes, inner, outer), strict=True)
     )
-    yield from _inside(_chosen("all_gather", inner), sizes, whole)
+    yield from _inside(_chosen("all_gather", inner), nodes, whole)
 
 
 def hierarchical_all_to_all(
@@ -103,6 +117,7 @@ def embed(
     """Play an algorithm on some ranks and chunks of a bigger world.
 
     Its rank i is rank `ranks[i]`, and what it does with its chunk c is done with all `chunks[c]`.
+    If it has switches, they are the last of `ranks`.
 
     >>> from allranks.schedule import Op
     >>> swap = [[Transfer(0, 1, 0, Op.COPY)]]
@@ -138,12 +153,61 @@ def shares(sizes: Sequence[int], num_chunks: int) -> list[Share]:
     >>> shares([2, 3], 6)[1]
     Share(ranks=[0, 3], chunks=range(2, 3))
     """
-    cuts = sorted({num_chunks // g * local for g in set(sizes) for local in range(g + 1)})
+    cuts = _borders(sizes, num_chunks)
     nodes = list(zip(accumulate(sizes, initial=0), sizes, strict=False))
     return [
         Share([first + start * g // num_chunks for first, g in nodes], range(start, stop))
         for start, stop in pairwise(cuts)
     ]
+
+
+class Node(NamedTuple):
+    """The ranks of a node, and the switches inside it."""
+
+    ranks: range
+    switches: range
+
+
+def nodes_of(sizes: Sequence[int], inner: str) -> list[Node]:
+    """Return all nodes, with the switches that `inner` has there, numbered from n on.
+
+    >>> nodes_of([2, 3], "nvls")[1]
+    Node(ranks=range(2, 5), switches=range(6, 7))
+    """
+    known = {g: _chosen("reduce_scatter", inner).num_switches(g) for g in set(sizes)}
+    first, switch = 0, sum(sizes)
+    found = []
+    for g in sizes:
+        found.append(Node(range(first, first + g), range(switch, switch + known[g])))
+        first, switch = first + g, switch + known[g]
+    return found
+
+
+def switches_between(sizes: Sequence[int], inner: str, outer: str) -> list[range]:
+    """Return for each of `shares` the switches that `outer` has for it, after those inside nodes.
+
+    >>> switches_between([2, 2], "nvls", "sharp")
+    [range(6, 7), range(7, 8)]
+    """
+    each = _chosen("all_reduce", outer).num_switches(len(sizes))
+    first = nodes_of(sizes, inner)[-1].switches.stop
+    count = len(_borders(sizes, math.lcm(*sizes))) - 1
+    return [range(first + i * each, first + (i + 1) * each) for i in range(count)]
+
+
+def all_reduce_switches(
+    world_size: int,
+    node_size: NodeSize = NODE_SIZE,
+    inner: str = "ring",
+    outer: str = "ring",
+) -> int:
+    """Return the number of switches inside all nodes and between them.
+
+    >>> all_reduce_switches(16, 8, inner="nvls"), all_reduce_switches(16, 8, outer="sharp")
+    (2, 8)
+    """
+    sizes = node_sizes(world_size, node_size)
+    return switches_between(sizes, inner, outer)[-1].stop - world_size
 
 
 def node_sizes(world_size: int, node_size: NodeSize) -> tuple[int, ...]:
@@ -234,15 +298,13 @@ def _wrong_choice(
     """Return why an algorithm cannot run inside or between nodes on so many ranks."""
     table = _table()
     known = {algorithm for _, algorithm in table}
-    complete = {name for name in known if all((of, name) in table for of in collectives)}
-    plain = {
-        name for name in complete if not any(table[of, name].num_switches(2) for of in collectives)
-    }
+    unfit = ONE_DOMAIN if (parameter, *collectives) == ("outer", "all_reduce") else {}
+    fit = {name for name in known - set(unfit) if all((of, name) in table for of in collectives)}
     if name not in known:
-        return unknown_name(f"{parameter} algorithm", name, plain)
-    if name not in plain:
-        lacks = "needs a switch" if name in complete else f"is not for {' and '.join(collectives)}"
-        return f"{parameter} is {name!r}, which {lacks}; use one of {', '.join(sorted(plain))}"
+        return unknown_name(f"{parameter} algorithm", name, fit)
+    if name not in fit:
+        lacks = unfit.get(name, f"is not for {' and '.join(collectives)}")
+        return f"{parameter} is {name!r}, which {lacks}; use one of {', '.join(sorted(fit))}"
     reasons = (table[of, name].refuse(size) for of in collectives for size in sorted(sizes))
     return next((f"{parameter}: {reason}" for reason in reasons if reason), "")
 
@@ -257,12 +319,21 @@ def _too_many_chunks(num_chunks: int) -> str:
     )
 
 
-def _inside(entry: Algorithm, sizes: Sequence[int], whole: range) -> Iterator[Step]:
+def _inside(entry: Algorithm, nodes: Sequence[Node], whole: range) -> Iterator[Step]:
     """Play an algorithm inside all nodes at once, each on the whole vector."""
     return together(
-        embed(entry.generator(g), range(first, first + g), _cut(whole, entry.default_chunks(g)))
-        for first, g in zip(accumulate(sizes, initial=0), sizes, strict=False)
+        embed(
+            entry.generator(len(ranks)),
+            [*ranks, *switches],
+            _cut(whole, entry.default_chunks(len(ranks))),
+        )
+        for ranks, switches in nodes
     )
+
+
+def _borders(sizes: Sequence[int], num_chunks: int) -> list[int]:
+    """Return the chunks before which the holder changes in some node, and the number of chunks."""
+    return sorted({num_chunks // g * local for g in set(sizes) for local in range(g + 1)})
 
 
 def _cut(chunks: range, pieces: int) -> list[range]:

@@ -25,6 +25,8 @@ _COSTS = (
     "bytes_sent_max",
     "bytes_received_max",
     "bytes_total",
+    "switch_bytes_in",
+    "switch_bytes_out",
     "algbw",
     "busbw",
 )
@@ -282,10 +284,8 @@ def _marks(rows: Sequence[Row]) -> dict[int, str]:
 
 
 def _helped(row: Row) -> bool:
-    """Return whether switches add in an algorithm."""
-    from allranks.algorithms import ALGORITHMS  # noqa: PLC0415
-
-    return ALGORITHMS[row["collective"], row["algorithm"]].num_switches(2) > 0
+    """Return whether switches add in what a row prices."""
+    return bool(row["switch_bytes_in"])
 
 
 def _print_table(table: Sequence[tuple[str, ...]]) -> None:

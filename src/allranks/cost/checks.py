@@ -7,10 +7,10 @@ from fractions import Fraction
 from numbers import Rational, Real
 
 from allranks.cost.model import DATA_DRIVEN, LOCKSTEP
-from allranks.errors import unknown_name
+from allranks.errors import shown, unknown_name
 from allranks.schedule import Schedule
 from allranks.topology import Topology
-from allranks.topology.checks import shown, whole
+from allranks.topology.checks import whole
 
 
 def exact_bytes(nbytes: object) -> Fraction:
@@ -44,13 +44,13 @@ def check_seconds(name: str, value: object) -> float:
     return float(value)
 
 
-def check_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number of at least `least`.
+def check_whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number of at least `least`, and at most `most`.
 
     Raises:
         ValueError: anything else.
     """
-    return whole(name, value, least=least)
+    return whole(name, value, least=least, most=most)
 
 
 def check_clock(clock: object) -> None:

@@ -35,10 +35,22 @@ def price(  # noqa: PLR0913 - the parameters of every algorithm
     outer: str | None = None,
     radix: int | None = None,
 ) -> Cost:
-    """Return the lock-step cost of an algorithm from its form, for any n at once.
+    """Return what an algorithm costs without writing out its schedule, so for any n in no time.
 
-    The same numbers as `cost` of the schedule: steps, messages and bytes exactly, seconds up to
-    rounding. The parameters are those of `allranks.schedule`.
+    `nbytes` is S, the bytes of the whole vector: the output for all_gather, the input for
+    reduce_scatter, one rank's send buffer for all_to_all. The other parameters are those of
+    `allranks.schedule`.
+
+    The messages are not listed one by one: the algorithm's *form* says which messages each step
+    has (in a ring, n - 1 times "every rank sends one chunk to the next"), and these are added up.
+    The clock is *lock-step*: a step begins when the one before has ended everywhere, and lasts as
+    long as its busiest port or link. The numbers are those of `cost` of the schedule: steps,
+    messages and bytes exactly, seconds up to rounding.
+
+    One schedule is one of NCCL's channels. On several nodes a flat ring uses one adapter of each
+    node, the one where the ring leaves it; NCCL runs such a ring, rotated, on every adapter. And
+    nvls with its usual n chunks is one slice that passes its stages one after another (four steps
+    for all_reduce); more chunks (`num_chunks`, a multiple of n) make a pipeline of it.
 
     Raises:
         ValueError: what `allranks.schedule` refuses, an algorithm without a form here, a negative
@@ -48,6 +60,13 @@ def price(  # noqa: PLR0913 - the parameters of every algorithm
     >>> bench = Topology.preset("bench", 131_072)
     >>> price("all_reduce", "ring", world_size=131_072, nbytes=2**30, topology=bench).steps
     262142
+    >>> dgx = Topology.preset("dgx-h100", 8)
+    >>> of_nvls = [
+    ...     price("all_reduce", "nvls", world_size=8, nbytes=2**30, topology=dgx, num_chunks=chunks)
+    ...     for chunks in (None, 8 * 64)
+    ... ]
+    >>> [f"{cost.steps} steps, {cost.seconds * 1e3:.1f} ms" for cost in of_nvls]
+    ['4 steps, 6.5 ms', '67 steps, 3.6 ms']
     """
     asked = {
         "root": root,

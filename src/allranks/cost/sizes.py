@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from allranks.collectives import contract, split_length
 from allranks.cost.checks import check_whole, exact_bytes
+from allranks.errors import shown
 from allranks.schedule import Schedule
 
 Array: TypeAlias = NDArray[np.int64]
@@ -84,10 +85,10 @@ def sizes_of(
         return equal_chunks(nbytes, n, num_chunks, pieces)
     elements = check_whole("count", count, least=0)
     if elements > MOST_ELEMENTS:
-        message = f"count is {elements}; at most 2^62 elements can be counted"
+        message = f"count is {shown(elements)}; at most 2^62 elements can be counted"
         raise ValueError(message)
     return Sizes(
-        unit=Fraction(check_whole("itemsize", itemsize)),
+        unit=Fraction(check_whole("itemsize", itemsize, most=MOST_ELEMENTS)),
         elements=elements,
         pieces=pieces,
         per_buffer=min(n, pieces),

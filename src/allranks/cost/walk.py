@@ -33,12 +33,14 @@ def cost(  # noqa: PLR0913 - the size in two forms
     """Return what a schedule costs, for S = `nbytes`, or for `count` elements of `itemsize` bytes.
 
     S and `count` are of the whole vector: the output for all_gather, the input for reduce_scatter,
-    one rank's send buffer for all_to_all. Takes time in proportion to the transfers; `price` knows
-    closed forms. The schedule is not proved here.
+    one rank's send buffer for all_to_all. `clock` is "lockstep", where a step begins when the one
+    before has ended everywhere, or "data_driven", where a rank goes on when it has what it sends.
+    A topology for more ranks is used in part: ranks 0 to n - 1 of it. Takes time in proportion to
+    the transfers; `price` answers without writing a schedule out. The schedule is not proved here.
 
     Raises:
         ValueError: not exactly one size, a negative size, an unknown clock, or a topology for
-            another number of ranks or without the schedule's switches.
+            fewer ranks or without the schedule's switches.
         ScheduleError: a transfer from or to an endpoint that does not exist.
 
     >>> from allranks.algorithms import build
@@ -178,7 +180,11 @@ def placed(  # noqa: PLR0913, PLR0917 - the parts of a machine
         raise ValueError(message)
     if topology.network is not None:
         kind = algorithm if algorithm in IN_NETWORK else ""
-        places = topology.network.place(n, switches, src, dst, kind)
+        try:
+            places = topology.network.place(n, switches, src, dst, kind)
+        except ValueError as error:
+            message = f"topology {topology.name!r}: {error}"
+            raise ValueError(message) from None
     return Machine(topology, n, switches, sizes, places)
 
 

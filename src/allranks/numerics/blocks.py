@@ -20,15 +20,17 @@ The 2^-15 is the dust of float32; m / (2 q) is reached by a value half way betwe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from allranks.numerics.dtypes import Floats
+from allranks.errors import shown
+from allranks.numerics.dtypes import Floats, real_numbers
 from allranks.schedule import counted
 
+_Float = TypeVar("_Float", np.float32, np.float64)
 Singles = npt.NDArray[np.float32]
 
 SCALE_NBYTES = 4
@@ -67,7 +69,7 @@ class Quantized:
 
     def dequantize(self) -> Singles:
         """Return code times scale for every value, as float32."""
-        scales = np.repeat(self.scales, self.block)[: self.codes.size].astype(np.float64)
+        scales = _spread(self.scales, self.block, self.codes.size).astype(np.float64)
         # the largest float32 may come out half a step beyond itself
         wide = np.clip(self.codes * scales, -LARGEST, LARGEST)
         return wide.astype(np.float32).reshape(self.shape)
@@ -80,7 +82,8 @@ class Quantized:
 def quantize(values: npt.ArrayLike, *, bits: int = 8, block: int = 128) -> Quantized:
     """Return values as symmetric codes with one float32 scale for every `block` of them.
 
-    The values are taken as float32, in C order; the last block may be shorter.
+    The values are taken as float32, in C order; the last block may be shorter, and so is a block
+    of more values than there are.
 
     Raises:
         ValueError: bits other than 4 and 8, a block below 1, or a value that is no finite float32.
@@ -96,7 +99,7 @@ array([1.        , 0.02362205], dtype=float32))
     due = _peaks(array, block) / _most(bits)
     scales = due.astype(np.float32)
     scales = np.where(scales < due, np.nextafter(scales, np.float32(np.inf)), scales)
-    divisors = np.repeat(np.where(scales == 0, 1, scales), block)[: flat.size]
+    divisors = _spread(np.where(scales == 0, np.float32(1), scales), block, flat.size)
     codes = np.rint(flat / divisors).astype(np.int8)
     return Quantized(codes, scales, bits, block, array.shape)
 
@@ -122,7 +125,7 @@ def payload_nbytes(count: int, bits: int, block: int) -> int:
     >>> payload_nbytes(1000, 8, 128), payload_nbytes(1000, 4, 128)
     (1032, 532)
     """
-    return math.ceil(count * bits / 8) + SCALE_NBYTES * math.ceil(count / block)
+    return -(-count * bits // 8) + SCALE_NBYTES * -(-count // block)
 
 
 def check_blocks(bits: int, block: int) -> None:
@@ -131,10 +134,11 @@ def check_blocks(bits: int, block: int) -> None:
     Raises:
         ValueError: bits other than 4 and 8, or a block below 1.
     """
-    if bits not in (4, 8):
-        raise ValueError(f"bits is {bits!r}; codes have 8 or 4 bits")
+    if type(bits) is not int or bits not in (4, 8):
+        raise ValueError(f"bits is {shown(bits)}; codes have 8 or 4 bits: give bits=8 or bits=4")
     if type(block) is not int or block < 1:
-        raise ValueError(f"block is {block!r}; it must be a whole number of values, at least 1")
+        message = f"block is {shown(block)}; it must be a whole number of values, at least 1"
+        raise ValueError(message)
 
 
 def check_finite(array: Singles, where: str = "") -> None:
@@ -153,7 +157,7 @@ def check_finite(array: Singles, where: str = "") -> None:
 
 def peaks_of(array: Singles, block: int) -> Floats:
     """Return for every value the largest absolute value of its block, in the array's shape."""
-    return np.repeat(_peaks(array, block), block)[: array.size].reshape(array.shape)
+    return _spread(_peaks(array, block), block, array.size).reshape(array.shape)
 
 
 def bound_of(peaks: Floats, bits: int) -> Floats:
@@ -163,15 +167,20 @@ def bound_of(peaks: Floats, bits: int) -> Floats:
 
 def _singles(values: npt.ArrayLike) -> Singles:
     with np.errstate(over="ignore"):
-        array = np.asarray(values).astype(np.float32)
+        array = real_numbers(values).astype(np.float32)
     check_finite(array)
     return array
 
 
 def _peaks(array: Singles, block: int) -> Floats:
     size = np.abs(np.ravel(array)).astype(np.float64)
-    starts = np.arange(0, size.size, block)
+    starts = np.arange(0, size.size, min(block, size.size or 1))
     return np.maximum.reduceat(size, starts) if size.size else size
+
+
+def _spread(of_blocks: npt.NDArray[_Float], block: int, count: int) -> npt.NDArray[_Float]:
+    """Return for each of `count` values what its block has."""
+    return np.repeat(of_blocks, min(block, count or 1))[:count]
 
 
 def _most(bits: int) -> int:

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from allranks.errors import unknown_name
+from allranks.errors import shown, unknown_name
 from allranks.simulate import ReduceOp
 
 Array = npt.NDArray[Any]
@@ -122,17 +122,51 @@ def _format(name: str) -> Format:
     )
 
 
+def real_numbers(values: npt.ArrayLike) -> Array:
+    """Return values as an array of real numbers; whole ones beyond int64 become float64.
+
+    Raises:
+        ValueError: rows of unequal length, something that is no real number, or a whole number
+            that float64 does not reach.
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except OverflowError:
+        wide = next(x for x in np.asarray(values).flat if isinstance(x, int) and _is_beyond(x))
+        message = f"values: {shown(wide)} is beyond float64; give numbers below 1.8e308"
+        raise ValueError(message) from None
+    except (TypeError, ValueError):
+        array = np.empty(0, np.dtype(object))
+    if array.dtype.kind not in "biuf" and array.dtype not in _DTYPES.values():
+        message = f"values: {shown(values)}; give real numbers, all rows of the same length"
+        raise ValueError(message)
+    return array
+
+
+def _is_beyond(number: int) -> bool:
+    try:
+        float(number)
+    except OverflowError:
+        return True
+    return False
+
+
 def ulp(values: npt.ArrayLike, dtype: DtypeName) -> Floats:
     """Return the unit in the last place of a format at each value: the gap between its neighbors.
 
     For 2^e <= |x| < 2^(e+1) it is 2^(e + 1 - p); below the normal range it is the gap of the
     subnormals, above the range that of the largest binade. x need not be a number of the format.
 
+    Raises:
+        ValueError: an unknown dtype, one without a significand, or values that are no real numbers.
+
     >>> ulp([1.0, 2051.0, 0.0], "float16")
     array([9.76562500e-04, 2.00000000e+00, 5.96046448e-08])
     """
     form = format_of(dtype)
-    size = np.abs(np.asarray(values, np.float64))
+    size = np.abs(real_numbers(values).astype(np.float64))
     exponent = np.frexp(size)[1] - 1
     exponent = np.where(size == 0, form.min_exponent, exponent)
     exponent = np.where(np.isfinite(size), exponent, form.max_exponent)
@@ -147,6 +181,9 @@ def rounded(values: npt.ArrayLike, dtype: DtypeName, *, saturate: bool = False) 
     Beyond the largest number lies inf, for e4m3 NaN, which has no inf. With `saturate`, the largest
     number stands there instead, as in CUDA's conversions to float8.
 
+    Raises:
+        ValueError: as `ulp`.
+
     >>> above_the_tie = [1 + 2**-8 + 2**-40]
     >>> rounded(above_the_tie, "bfloat16").astype(float), 1 + 2**-7
     (array([1.0078125]), 1.0078125)
@@ -154,7 +191,7 @@ def rounded(values: npt.ArrayLike, dtype: DtypeName, *, saturate: bool = False) 
     [nan, 448.0]
     """
     kind, form = dtype_named(dtype), format_of(dtype)
-    wide = np.asarray(values)
+    wide = real_numbers(values)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if saturate:
             wide = np.clip(wide.astype(np.float64), -form.largest, form.largest)
@@ -202,6 +239,10 @@ def running_sum(values: npt.ArrayLike, dtype: DtypeName, *, saturate: bool = Fal
 
     `values` has one axis and is rounded to the dtype first. Integers wrap.
 
+    Raises:
+        ValueError: an unknown dtype, `saturate` for anything but float8, or values that are no real
+            numbers.
+
     >>> running_sum([1] * 20, "e4m3").astype(int)[-6:]
     array([15, 16, 16, 16, 16, 16])
     >>> running_sum([30000, 30000, 30000], "fp16").tolist()
@@ -209,7 +250,7 @@ def running_sum(values: npt.ArrayLike, dtype: DtypeName, *, saturate: bool = Fal
     """
     kind = dtype_named(dtype)
     saturates = check_saturate(kind, saturate=saturate)
-    terms = np.ravel(np.asarray(values))
+    terms = np.ravel(real_numbers(values))
     terms = rounded(terms, kind, saturate=saturates) if is_float(kind) else terms.astype(kind)
     sums = terms.copy()
     with np.errstate(over="ignore", invalid="ignore"):

@@ -21,7 +21,7 @@ from allranks.numerics.dtypes import (
     is_float,
     rounded,
 )
-from allranks.numerics.ordering import Kind, Order, order_of
+from allranks.numerics.ordering import Kind, Order, check_schedule, order_of
 from allranks.numerics.reference import Exact, copied, exact
 from allranks.numerics.results import Averages, Numerics, differing, grouped, shares
 from allranks.schedule import Schedule
@@ -41,18 +41,24 @@ def run(  # noqa: PLR0913 - each is a choice of its own
 
     `inputs` are as for `allranks.simulate` and are first rounded, once, to `dtype` (their own dtype
     if None). A receiver adds what arrives to its own value, several parts in order of src, and
-    rounds after each; the outputs have the bits of `allranks.simulate` on arrays of that dtype.
+    rounds after each; without switches, the outputs have the bits of `allranks.simulate` on arrays
+    of that dtype.
 
-    `switch_dtype` is the dtype in which switches add; they round once, when they send. With
-    "float32" that is NVLS for float16 and bfloat16 (`.acc::f32` of multimem.ld_reduce, NVIDIA/nccl
-    src/device/reduce_kernel.h). None: switches add like ranks. `saturate`, for float8: a number
-    beyond the largest becomes the largest, as in NCCL through CUDA's conversion; otherwise it is
-    inf, or NaN in e4m3. AVG divides every input first, so its result has one rounding more.
+    `switch_dtype` is the dtype in which switches add; they round once, when they send. None means
+    float32 for float16 and bfloat16, and the dtype itself for all others. So NVLS does it:
+    multimem.ld_reduce is asked for `.acc::f32` where it exists (NVIDIA/nccl
+    src/device/reduce_kernel.h); in which order it adds is not documented, here it is that of src.
+    How wide SHARP switches add is not documented either, so the same is assumed of them. With the
+    run's own dtype switches add like ranks, as `allranks.simulate` lets them.
+
+    `saturate`, for float8: a number beyond the largest becomes the largest, as in NCCL through
+    CUDA's conversion; otherwise it is inf, or NaN in e4m3. AVG divides every input first, so its
+    result has one rounding more.
 
     Raises:
         ScheduleError: the schedule breaks a rule or its promise.
         Mismatch: inputs that do not fit the collective, each other, or an integer dtype.
-        ValueError: an unknown dtype or reduce_op, or options that do not fit the dtype.
+        ValueError: no schedule, an unknown dtype or reduce_op, or options that do not fit.
 
     >>> from allranks.algorithms import build
     >>> ring = build("all_reduce", "ring", world_size=4)
@@ -61,27 +67,29 @@ def run(  # noqa: PLR0913 - each is a choice of its own
     ([2052.0, 2052.0, 2048.0, 2048.0], [2051.0, 2051.0, 2051.0, 2051.0])
     >>> result
     ring all_reduce in float16, 4 ranks, sum
-      error      max 3, rms 0.0011 of the exact result
+      error      max 3, rms 0.11 % of the exact result's rms
       ulps       max 1.5, mean 1
       roundings  3 at most
       ranks      agree bit for bit
     """
+    check_schedule(schedule)
     arrays = _in_dtype(read_inputs(schedule, inputs), dtype, saturate=saturate)
     plan = layout(schedule, arrays, reduce_op)
     kind = dtype_named(plan.dtype)
     saturates = check_saturate(kind, saturate=saturate)
     wide = _switch_dtype(kind, switch_dtype)
-    order = order_of(schedule, wide_switches=wide is not None)
+    order = order_of(schedule, wide_switches=wide != kind)
     arithmetic = _Arithmetic(plan.reduce_op, kind, wide, saturates)
     results, values, errors = _play(plan, order, arithmetic)
     ranks = range(schedule.world_size)
     outputs = tuple(plan.output(rank, results[rank]) for rank in ranks)
     groups = grouped(schedule, outputs)
+    promise = contract(schedule.collective)
     return Numerics(
         schedule=schedule,
         dtype=kind,
         reduce_op=plan.reduce_op,
-        switch_dtype=wide,
+        switch_dtype=wide if schedule.num_switches and promise.reduces else None,
         outputs=outputs,
         exact=tuple(_tidy(plan.output(rank, values), kind) for rank in ranks),
         errors=tuple(plan.output(rank, errors[rank]) for rank in ranks),
@@ -111,6 +119,7 @@ def averages(
       divide_then_sum  9992
       exact            10000
     """
+    check_schedule(schedule)
     if not contract(schedule.collective).reduces:
         raise ValueError(
             f"{schedule.collective} adds nothing, so it has no mean; use reduce, all_reduce or "
@@ -163,10 +172,11 @@ def converted(rank: int, array: Array, dtype: np.dtype[Any], *, saturate: bool =
     return fitting
 
 
-def _switch_dtype(dtype: np.dtype[Any], name: DtypeName | None) -> np.dtype[Any] | None:
-    if name is None:
-        return None
-    wide = dtype_named(name)
+def _switch_dtype(dtype: np.dtype[Any], name: DtypeName | None) -> np.dtype[Any]:
+    """Return the dtype in which switches add; the ranks' own if they add like ranks."""
+    wide = dtype_named(name) if name is not None else _usual_in_switches(dtype)
+    if wide == dtype:
+        return dtype
     if not is_float(wide) or not is_float(dtype):
         raise ValueError(
             f"switch_dtype {wide} for {dtype}; only sums of floats are made in a wider float dtype"
@@ -179,13 +189,17 @@ def _switch_dtype(dtype: np.dtype[Any], name: DtypeName | None) -> np.dtype[Any]
     return wide
 
 
+def _usual_in_switches(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype_named("float32") if dtype.name in ("float16", "bfloat16") else dtype
+
+
 @dataclass(frozen=True)
 class _Arithmetic:
     """How sums are evaluated: the operation, the dtype of ranks and of switches, and overflow."""
 
     op: ReduceOp
     dtype: np.dtype[Any]
-    wide: np.dtype[Any] | None
+    wide: np.dtype[Any]
     saturate: bool
 
     def evaluate(self, order: Order, targets: set[int], parts: Sequence[Array]) -> dict[int, Array]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from numbers import Integral
 from typing import NamedTuple
 
 from allranks.collectives import contract
+from allranks.errors import shown
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.verify import verify
 
@@ -176,28 +178,46 @@ class Order:
         return self.number(Kind.ROUND, number) if self.sums[number].kind is Kind.WIDE else number
 
 
-def order_of(schedule: Schedule, *, wide_switches: bool = False, chunk: int | None = None) -> Order:
+def check_schedule(schedule: object) -> None:
+    """Refuse what is no schedule.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(schedule, Schedule):
+        message = (
+            f"schedule is {shown(schedule)}; make one with allranks.schedule(collective, "
+            "algorithm, world_size=...)"
+        )
+        raise ValueError(message)  # noqa: TRY004 - a wrong argument, like the others here
+
+
+def order_of(schedule: Schedule, *, wide_switches: bool, chunk: int | None = None) -> Order:
     """Return every sum that a schedule forms, for all chunks or one; the schedule is proved first.
 
     With `wide_switches`, switches add in a wider dtype and round when they send.
 
     Raises:
+        ValueError: no schedule.
         ScheduleError: the schedule breaks a rule or its promise.
     """
+    check_schedule(schedule)
     verify(schedule)
     return Order(schedule, wide_switches=wide_switches, chunk=chunk)
 
 
-def order(schedule: Schedule, rank: int = 0, chunk: int = 0, *, wide_switches: bool = False) -> str:
+def order(schedule: Schedule, rank: int = 0, chunk: int = 0, *, wide_switches: bool = True) -> str:
     """Return how a chunk of a rank's output is summed, as an expression: x2 is rank 2's part.
 
     Every + rounds to the dtype; `round(...)` is the one rounding of what a switch has added in a
-    wider dtype. The operand with more parts is written first, then the one with the lower rank:
-    addition commutes, so this changes no bit, and equal expressions mean equal bits.
+    wider dtype, as `run` lets them do for float16 and bfloat16; without `wide_switches` they add
+    like ranks, as in all other dtypes. The operand with more parts is written first, then the one
+    with the lower rank: addition commutes, so this changes no bit, and equal expressions mean equal
+    bits.
 
     Raises:
         ScheduleError: the schedule breaks a rule or its promise.
-        ValueError: no such rank or chunk, or one that the rank is not promised.
+        ValueError: no schedule, no such rank or chunk, or one that the rank is not promised.
 
     >>> from allranks.algorithms import build
     >>> ring = build("all_reduce", "ring", world_size=4)
@@ -205,15 +225,17 @@ def order(schedule: Schedule, rank: int = 0, chunk: int = 0, *, wide_switches: b
     ['((x1 + x2) + x3) + x0', '((x2 + x3) + x0) + x1']
     >>> order(build("reduce", "binomial", world_size=4))
     '(x0 + x2) + (x1 + x3)'
-    >>> order(build("all_reduce", "sharp", world_size=4), wide_switches=True)
-    'round(((x0 + x1) + x2) + x3)'
+    >>> sharp = build("all_reduce", "sharp", world_size=4)
+    >>> [order(sharp, wide_switches=wide) for wide in (True, False)]
+    ['round(((x0 + x1) + x2) + x3)', '((x0 + x1) + x2) + x3']
     """
+    check_schedule(schedule)
     for name, value, count in (
         ("rank", rank, schedule.world_size),
         ("chunk", chunk, schedule.num_chunks),
     ):
-        if not 0 <= value < count:
-            raise ValueError(f"{name} is {value}; {name}s are 0 to {count - 1}")
+        if not _is_one_of(value, count):
+            raise ValueError(f"{name} is {shown(value)}; {name}s are 0 to {count - 1}")
     found = order_of(schedule, wide_switches=wide_switches, chunk=chunk)
     if (rank, chunk) not in found.final:
         holders = ", ".join(str(holder) for holder, _ in found.final)
@@ -224,14 +246,15 @@ def order(schedule: Schedule, rank: int = 0, chunk: int = 0, *, wide_switches: b
     return found.text(found.final[rank, chunk])
 
 
-def same_order(schedule: Schedule, *, wide_switches: bool = False) -> bool:
+def same_order(schedule: Schedule, *, wide_switches: bool = True) -> bool:
     """Return whether all ranks add alike, so that they agree bit for bit whatever the numbers are.
 
     Sums that differ by swapped operands are alike: addition commutes. True is a proof for every
     input (NaN payloads aside); False says that two ranks add in different orders, so that their
-    sums may round to different numbers.
+    sums may round to different numbers. `wide_switches` as in `order`.
 
     Raises:
+        ValueError: no schedule.
         ScheduleError: the schedule breaks a rule or its promise.
 
     >>> from allranks.algorithms import build
@@ -247,21 +270,31 @@ def same_order(schedule: Schedule, *, wide_switches: bool = False) -> bool:
     )
 
 
-def roundings(schedule: Schedule, *, wide_switches: bool = False) -> int:
+def roundings(schedule: Schedule, *, wide_switches: bool = True) -> int:
     """Return the most roundings that any rank's part goes through: n - 1 in a ring, lg n in a tree.
 
     Each multiplies by at most 1 + u with u = 2^-p, so without overflow or integers the error of an
     element is at most ((1 + u)^roundings - 1) times the sum of the absolute values of its parts
-    (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2).
+    (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). A switch of
+    `wide_switches` rounds once, when it sends, however many parts it has added.
 
     Raises:
+        ValueError: no schedule.
         ScheduleError: the schedule breaks a rule or its promise.
 
     >>> from allranks.algorithms import build
     >>> [roundings(build("reduce", name, world_size=16)) for name in ("chain", "binomial")]
     [15, 4]
+    >>> nvls = build("all_reduce", "nvls", world_size=16)
+    >>> roundings(nvls), roundings(nvls, wide_switches=False)
+    (1, 15)
     """
     return order_of(schedule, wide_switches=wide_switches).roundings()
+
+
+def _is_one_of(value: object, count: int) -> bool:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return whole and value in range(count)
 
 
 def _place(transfer: Transfer) -> tuple[int, int, int]:

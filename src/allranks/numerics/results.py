@@ -30,6 +30,8 @@ class Numerics:
     exact result of the inputs *as they are in the dtype*; whole numbers for integer dtypes.
     `errors[rank]` is outputs - exact in float64. `roundings` is the most any part goes through.
 
+    `switch_dtype` is what the switches added in; None where no switch adds.
+
     `groups` are the ranks whose outputs are the same bit for bit, `num_differing` the elements that
     not all ranks agree about; where every rank has elements of its own, each stands alone.
     """
@@ -127,7 +129,7 @@ class Numerics:
         wide = "" if self.switch_dtype is None else f", switches add in {self.switch_dtype}"
         lines = [
             f"{s.algorithm} {s.collective} in {self.dtype}, {ranks}, {self.reduce_op.value}{wide}",
-            f"  error      max {self.max_error:.4g}, rms {self.rms_error:.2g} of the exact result",
+            f"  error      max {self.max_error:.4g}, rms {self._rms()}",
         ]
         if is_float(self.dtype):
             lines += [
@@ -151,6 +153,10 @@ class Numerics:
     @cached_property
     def _ulps(self) -> Floats:
         return _in_ulps(self._size, self._reference, self.dtype)
+
+    def _rms(self) -> str:
+        share = f"{100 * self.rms_error:.2g} %" if np.isfinite(self.rms_error) else "infinite"
+        return f"{share} of the exact result's rms" if np.isfinite(self.rms_error) else share
 
     def _agreement(self) -> str:
         if not self.agree:

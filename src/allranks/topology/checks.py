@@ -6,7 +6,7 @@ import math
 import operator
 from numbers import Integral, Real
 
-_SHOWN = 40  # characters of a wrong value that a message quotes
+from allranks.errors import shown
 
 
 def number(name: str, value: object) -> float:
@@ -55,8 +55,8 @@ def rate(name: str, value: object) -> float:
     return made
 
 
-def whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number of at least `least`.
+def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number of at least `least`, and at most `most`.
 
     Raises:
         ValueError: anything else.
@@ -64,16 +64,7 @@ def whole(name: str, value: object, *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         message = f"{name} is {shown(value)}; it must be a whole number of at least {least}"
         raise ValueError(message)
+    if most is not None and operator.index(value) > most:
+        message = f"{name} is {shown(value)}; it may be {most:,} at most, give a smaller one"
+        raise ValueError(message)
     return operator.index(value)
-
-
-def shown(value: object) -> str:
-    """Return a value as a message quotes it.
-
-    >>> shown(25e9), shown(10**4000)
-    ('25000000000.0', 'a number of about 4000 digits')
-    """
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _SHOWN * 4:
-        return f"a number of about {round(value.bit_length() * 0.30103)} digits"
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allranks.errors import shown
 from allranks.topology.checks import rate, seconds, whole
 from allranks.topology.network import Array, Cut, Floats, Passage, Routes
 
 MOST_VERTICES = 2048
+_MANY = 10**18  # from here on nobody reads the digits
 
 
 class Link(NamedTuple):
@@ -61,15 +63,20 @@ class Graph:
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", tuple(Link(*link) for link in self.links))
         whole("switches", self.switches, least=0)
+        self._check_size(self.world_size + self.switches)
         for number, link in enumerate(self.links):
             self._check(f"link {number} ({link.a}, {link.b})", link)
-        if len(self._vertices) > MOST_VERTICES:
+        self._check_size(len(self._vertices))
+        self._check_reach()
+
+    def _check_size(self, vertices: int) -> None:
+        if vertices > MOST_VERTICES:
+            many = f"{vertices:,} endpoints and switches" if vertices < _MANY else shown(vertices)
             message = (
-                f"a graph of {len(self._vertices):,} endpoints and switches is too large; "
-                "Topology.tiers holds any number"
+                f"a graph of {many} is too large, it may have {MOST_VERTICES:,}; Topology.tiers "
+                "holds any number"
             )
             raise ValueError(message)
-        self._check_reach()
 
     def _check(self, where: str, link: Link) -> None:
         last = self.world_size + self.switches - 1
@@ -80,7 +87,7 @@ class Graph:
             )
             if not known:
                 message = (
-                    f"{where}: {end!r} is neither a rank, a switch that adds (together 0 to "
+                    f"{where}: {shown(end)} is neither a rank, a switch that adds (together 0 to "
                     f"{last}), nor the name of another switch in quotes"
                 )
                 raise ValueError(message)
@@ -256,10 +263,15 @@ def make_graph(world_size: int, links: Iterable[Link], switches: int) -> Graph:
         ValueError: as Graph, or a link that is not (a, b, alpha, bandwidth).
     """
     made = []
+    given: object = links
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        message = f"links is {shown(given)}; it must be a list of Link(a, b, alpha, bandwidth)"
+        raise ValueError(message)  # noqa: TRY004 - a wrong topology, like the others here
+    whole("switches", switches, least=0)
     for number, link in enumerate(links):
         try:
             made.append(Link(*link))
         except TypeError:
-            message = f"link {number} is {link!r}; make it with Link(a, b, alpha, bandwidth)"
+            message = f"link {number} is {shown(link)}; make it with Link(a, b, alpha, bandwidth)"
             raise ValueError(message) from None
     return Graph(world_size, tuple(made), switches)

@@ -30,7 +30,8 @@ class Topology:
 
     Without a `network` every rank reaches every other in the same way, and any switch that a
     schedule asks for is there, unless `reduces` is false. With one, `alpha` and `bandwidth` are
-    those of the nearest pair, messages on one link share it, and it says which switches add.
+    those of the nearest pair, messages on one link share it, and it says which switches add and
+    how (`Tier.reduces` says it for each tier); `reduces` is then not asked.
 
     Make one with `Topology.uniform`, `Topology.tiers`, `Topology.graph` or `Topology.preset`.
     """

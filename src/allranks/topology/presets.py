@@ -19,6 +19,10 @@ from allranks.topology.model import Topology
 NVLINK_S, PCIE_S, NETWORK_S = 3.4e-6, 5.7e-6, 14e-6
 NODE = 8
 NICS = "49 of 50 GB/s for each GPU's own 400 Gb/s adapter"
+CHANNEL = (
+    "a schedule is one channel: a flat ring uses one adapter of a node, where NCCL runs a rotated "
+    "ring on each adapter"
+)
 NICS_SOURCE = (
     "adapters: a published ring on 12 GB200 in groups of four, busbw 196.7 GB/s over four adapters "
     "(NVIDIA/nccl#1801)"
@@ -139,7 +143,7 @@ PRESETS: dict[str, Preset] = {
         peak="450 GB/s inside a node, 50 GB/s (400 Gb/s) for each GPU between nodes",
         attainable="370 GB/s inside, 50 GB/s between",
         source="as island; adapters at line rate",
-        assumed="alpha 2 us inside and 6 us between; the network between never blocks",
+        assumed=f"alpha 2 us inside and 6 us between; the network between never blocks; {CHANNEL}",
         make=_Servers("fabric", NODE, 370e9, 50e9, alphas=(2e-6, 6e-6)),
     ),
     "laptop-processes": Preset(
@@ -166,7 +170,8 @@ PRESETS: dict[str, Preset] = {
         source="NVIDIA/nccl src/graph/topo.h (12 x 20.0) and src/graph/tuning.cc; measured ring: "
         "busbw 231.4 GB/s at 2 GiB (stas00/ml-engineering network/README.md)",
         assumed="one HDR adapter a GPU, at the same share of its rate as a 400 Gb/s one; a network "
-        "between nodes that never blocks and does not add",
+        "between nodes that never blocks and does not add; "
+        f"{CHANNEL}",
         make=_Servers("dgx-a100", NODE, 240e9, 24.5e9, adds=False),
     ),
     "dgx-h100": Preset(
@@ -176,7 +181,7 @@ PRESETS: dict[str, Preset] = {
         source="NVIDIA/nccl-tests#212; NVIDIA/nccl src/graph/topo.h (18 x 20.6) and "
         "src/graph/tuning.cc; 8 x 400 Gb/s: mlcommons/inference_results_v3.1 closed/Dell/systems/"
         f"XE9680_H100_SXM_80GBx8_TRT.json; {NICS_SOURCE}",
-        assumed="a network between nodes that never blocks and does not add",
+        assumed=f"a network between nodes that never blocks and does not add; {CHANNEL}",
         make=_Servers("dgx-h100", NODE, 370e9, 49e9),
     ),
     "dgx-h200": Preset(
@@ -186,7 +191,7 @@ PRESETS: dict[str, Preset] = {
         source="measured ring: busbw 365.6 GB/s at 8 GiB with NVLS off (stas00/ml-engineering "
         "network/README.md); 18 links: mlcommons/inference_results_v4.1 closed/NVIDIA/systems/"
         f"H200-SXM-141GBx8_TRT_MaxQ.json; NVIDIA/nccl src/graph/tuning.cc; {NICS_SOURCE}",
-        assumed="a network between nodes that never blocks and does not add",
+        assumed=f"a network between nodes that never blocks and does not add; {CHANNEL}",
         make=_Servers("dgx-h200", NODE, 366e9, 49e9),
     ),
     "dgx-b200": Preset(
@@ -197,18 +202,20 @@ PRESETS: dict[str, Preset] = {
         "8 x 400 Gb/s: mlcommons/inference_results_v6.0 closed/Nebius/systems/nebius_b200_n1.json; "
         f"{NICS_SOURCE}",
         assumed="alphas of the tuner's NVLink rings hold for NVLink 5; a network between nodes "
-        "that never blocks and does not add",
+        "that never blocks and does not add; "
+        f"{CHANNEL}",
         make=_Servers("dgx-b200", NODE, 721e9, 49e9),
     ),
     "gb200-nvl72": Preset(
         summary="racks of 72 GB200 in one NVLink domain that adds, one 400 Gb/s adapter a GPU",
         peak="900 GB/s inside a rack (18 links of NVLink 5), 50 GB/s for each GPU between racks",
-        attainable=f"721 GB/s inside (rings on whole racks are reported at 680), {NICS}",
+        attainable=f"721 GB/s inside, {NICS}",
         source="NVIDIA/nccl src/graph/topo.h (18 x 40.1); four 400 Gb/s adapters for four GPUs: "
         "mlcommons/inference_results_v6.1 closed/Crusoe/systems/"
         f"GB200-NVL72_GB200-186GB_aarch64x16_Dynamo.json; {NICS_SOURCE}",
         assumed="alphas of the tuner's NVLink rings hold for NVLink 5; a network between racks "
-        "that never blocks and does not add",
+        "that never blocks and does not add; "
+        f"{CHANNEL}",
         make=_Servers("gb200-nvl72", 72, 721e9, 49e9),
     ),
     "rail-cluster": Preset(
@@ -220,7 +227,8 @@ PRESETS: dict[str, Preset] = {
         "Architecture for HGX H100, H200 and B200, Networking Physical Topologies; numbers of "
         "dgx-h100",
         assumed="leaf switches of 64 ports, half of them down (32 nodes); messages between rails "
-        "pass the spine, not NVLink; a message that passes it takes no longer",
+        "pass the spine, not NVLink; a message that passes it takes no longer; "
+        f"{CHANNEL}",
         make=_Servers("rail-cluster", NODE, 370e9, 49e9, nodes=32, rails=True),
     ),
     "fat-tree-cluster": Preset(
@@ -230,7 +238,8 @@ PRESETS: dict[str, Preset] = {
         attainable=f"370 GB/s inside, {NICS}, half of it on to the spine",
         source="numbers of dgx-h100",
         assumed="leaf switches that 32 GPUs share, with half as much upwards, spread evenly; a "
-        "message that passes the spine takes no longer",
+        "message that passes the spine takes no longer; "
+        f"{CHANNEL}",
         make=_Servers("fat-tree-cluster", NODE, 370e9, 49e9, nodes=4, spine=0.5),
     ),
 }

@@ -19,10 +19,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from allranks.errors import shown
 from allranks.topology.checks import rate, seconds, whole
 from allranks.topology.network import Array, Cut, Floats, Passage, Routes
 
 MOST_RANKS = 1 << 40
+IN_NETWORK = ("nvls", "sharp")  # the ways in which a switch can add
 # Of each endpoint: its tier (0 for a rank), a rank below it, and its rail if a tier has any.
 _Ends: TypeAlias = tuple[Array, Array, Array]
 
@@ -35,9 +37,15 @@ class Tier:
     of a message that turns round here (s), `bandwidth` what each of a child's `links` carries each
     way (bytes/s). With `rails`, link i of every child leads to switch i of several, and only ranks
     on the same rail meet here; the tier above joins the rails. `backplane` is what all messages
-    that turn round in one switch share, both ways together (bytes/s). `reduces` says that the
-    switches here can add: True for whatever a schedule asks of them, "nvls" for NVSwitches, which
-    give a sum to the GPU that reads it, "sharp" for switches that send it on to all.
+    that turn round in one switch share, both ways together (bytes/s).
+
+    `reduces` says whether the switches here can add, and how: False for not at all, "nvls" for
+    NVSwitches, which give a sum to the GPU that reads it, "sharp" for switches that send it on to
+    all, True for both. In a topology made of tiers this alone decides; `Topology.reduces`, a yes or
+    no, is for networks without tiers or links.
+
+    Raises:
+        ValueError: a number that cannot be, or a `reduces` that is none of the four.
     """
 
     name: str
@@ -57,6 +65,10 @@ class Tier:
         whole(where + "links", self.links)
         if self.size is not None:
             whole(where + "size", self.size)
+        if not isinstance(self.reduces, bool) and self.reduces not in IN_NETWORK:
+            ways = ", ".join(map(repr, (True, False, *IN_NETWORK)))
+            message = f"{where}reduces is {shown(self.reduces)}; it must be one of {ways}"
+            raise ValueError(message)
 
 
 @dataclass(frozen=True)
@@ -141,15 +153,26 @@ class Tiers:
         return next((above for above in higher if _adds(self.tiers[above - 1], kind)), 0)
 
     def _refuse_switch(self, which: int, switches: Array, meets: Array, kind: str) -> None:
-        names = " or ".join(tier.name for tier in self.tiers if _adds(tier, kind)) or "none"
-        as_asked = f" as {kind} does" if kind else ""
+        as_asked = f" as {kind} needs it" if kind else ""
+        where = self.tiers[meets[which] - 1].name
+        if able := self._that_add(kind):
+            message = (
+                f"the ranks of switch {switches[which]} meet at tier {where!r}, and neither there "
+                f"nor above does a switch add{as_asked}, only at tier {able}; choose an algorithm "
+                "without switches, a hierarchical one, or fewer ranks"
+            )
+            raise ValueError(message)
+        others = [(way, self._that_add(way)) for way in IN_NETWORK]
+        instead = "".join(f" (tier {names} adds for {way})" for way, names in others if names)
+        also = "".join(f", {way}" for way, names in others if names)
         message = (
-            f"switch {switches[which]} joins ranks that meet at tier "
-            f"{self.tiers[meets[which] - 1].name!r}, and no switch there or above adds{as_asked} "
-            f"(those that do: {names}); choose an algorithm without switches, or a topology that "
-            "has them"
+            f"no switch adds{as_asked}{instead}; choose an algorithm without switches{also}, or a "
+            "topology that has such switches"
         )
         raise ValueError(message)
+
+    def _that_add(self, kind: str) -> str:
+        return " or ".join(repr(tier.name) for tier in self.tiers if _adds(tier, kind))
 
     def _ends(self, n: int, places: Array, ends: Array) -> _Ends:
         """Return the tier of each endpoint (0: a rank), a rank below it, and its rail."""
@@ -283,6 +306,10 @@ def make_tiers(tiers: Sequence[Tier], n: int, name: str) -> Tiers:
     Raises:
         ValueError: as Tiers, or more ranks than it has endpoints.
     """
+    given: object = tiers
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        message = f"tiers is {shown(given)}; it must be a list of allranks.topology.Tier(...)"
+        raise ValueError(message)  # noqa: TRY004 - a wrong topology, like the others here
     for tier in list[object](tiers):
         if not isinstance(tier, Tier):
             message = f"tiers: {tier!r} is no Tier; make each with allranks.topology.Tier(...)"

@@ -12,33 +12,44 @@ from allranks.schedule import Columns, Op, Schedule, Transfer
 from allranks.verify.blame import Moves, faults_of, first_fault_of_films
 from allranks.verify.columns import counted_parts, judge, stray_row
 from allranks.verify.play import (
-    MAX_CELLS,
     check_transfer,
     last_of_chunk,
     mask_of,
     not_held,
+    unaffordable,
     write_conflict,
 )
 from allranks.verify.promise import RULES, Array
 
 MAX_PARTS = 1 << 15  # written out, 2^15 sets of so many parts are 128 MB
+IDLE_VALUES = 1 << 20  # without any transfer; to say what is missing then takes some seconds
+BLAMED_CELLS = 1 << 18  # of wrong chunks that are played and traced one by one, in seconds
+BLAMED_CHUNKS = 1 << 12
+VALUES_PER_TRANSFER = 8  # a right schedule has about one, or two where a switch is beside each rank
 
 _OPS = (Op.COPY, Op.REDUCE)
 
 
 def is_provable(schedule: Schedule, promise: Contract, size: Size) -> bool:
-    """Tell whether the promise is known as columns, and the schedule is no hopeless giant.
+    """Tell whether the promise is known as columns.
 
-    A chunk that starts or ends on all n ranks moves n - 1 times. A schedule without so many
-    transfers, of more cells than can be written out, is not worth looking at.
+    Raises:
+        ScheduleError: the schedule is a hopeless giant (kind "format"): it has far more values to
+            follow than transfers. A chunk that starts or ends on all n ranks moves n - 1 times, one
+            with one source and one target once if they differ; so with more than one rank such a
+            schedule cannot be right, and to say where it is wrong would take long.
     """
     if promise not in RULES:
         return False
-    homes = RULES[promise].homes(np.zeros(1, dtype=np.int64), size)
-    if None not in homes:  # one source, one target
-        return True
-    enough = schedule.num_transfers >= (size.world_size - 1) * size.num_chunks
-    return enough or schedule.num_endpoints * size.num_chunks <= MAX_CELLS
+    most = IDLE_VALUES + VALUES_PER_TRANSFER * schedule.num_transfers
+    values = max(schedule.num_endpoints, schedule.num_chunks)
+    if values <= most:
+        homes = RULES[promise].homes(np.zeros(1, dtype=np.int64), size)
+        if None in homes:  # else one source, one target: only those are looked at
+            values = schedule.num_endpoints * schedule.num_chunks
+    if values > most:
+        raise unaffordable(schedule, values, most)
+    return True
 
 
 def verify_columns(
@@ -70,14 +81,14 @@ def _settle_doubt(schedule: Schedule, promise: Contract, size: Size, doubtful: A
     """Play the chunks in doubt, and blame the first fault of those that are wrong.
 
     With more than MAX_PARTS ranks, sums of all ranks are counted instead, and no step is named. Of
-    very many wrong chunks, only the first are asked: as many as have MAX_CELLS cells.
+    very many wrong chunks, only the first are asked: BLAMED_CHUNKS with BLAMED_CELLS.
     """
     columns = schedule.columns()
     if size.world_size > MAX_PARTS and promise.reduces:
         for chunk in doubtful.tolist():
             _count(schedule, promise, size, chunk)
         return
-    most = max(1, MAX_CELLS // schedule.num_endpoints)
+    most = min(BLAMED_CHUNKS, max(1, BLAMED_CELLS // schedule.num_endpoints))
     wrong: list[int] = []
     failed: set[int] = set()
     for chunk, moves in films(columns, doubtful):

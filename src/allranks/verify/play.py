@@ -10,7 +10,7 @@ from operator import or_
 from typing import TypeAlias
 
 from allranks.collectives import Contract, Size, contract
-from allranks.errors import ScheduleError
+from allranks.errors import ScheduleError, shown
 from allranks.schedule import Columns, Op, Schedule, Transfer, check_form
 
 # A set of parts is one integer, part r being bit r: joining two of them costs next to nothing. A
@@ -20,7 +20,8 @@ from allranks.schedule import Columns, Op, Schedule, Transfer, check_form
 Parts: TypeAlias = int | tuple[int, ...]
 Board: TypeAlias = list[list[Parts]]
 
-MAX_CELLS = 1 << 26
+MAX_CELLS = 1 << 22  # written out one by one, they take some seconds
+_READABLE = 10**18
 
 
 def contract_of(schedule: object) -> tuple[Contract, Size]:
@@ -31,7 +32,9 @@ def contract_of(schedule: object) -> tuple[Contract, Size]:
         ScheduleError: no such collective, or numbers that do not fit it (kind "format").
     """
     if not isinstance(schedule, Schedule):
-        message = f"{schedule!r} is no Schedule; allranks.schedule makes one, from_json reads one"
+        message = (
+            f"{shown(schedule)} is no Schedule; allranks.schedule makes one, from_json reads one"
+        )
         raise TypeError(message)
     try:
         promise = contract(schedule.collective)
@@ -48,12 +51,22 @@ def check_affordable(schedule: Schedule) -> None:
     """
     cells = schedule.num_endpoints * schedule.num_chunks
     if cells > MAX_CELLS:
-        message = (
-            f"{schedule.num_endpoints} endpoints with {schedule.num_chunks} chunks each are "
-            f"{cells} values to follow, more than the {MAX_CELLS} that can be written out; "
-            "use fewer ranks or chunks"
-        )
-        raise ScheduleError(message, kind="format")
+        raise unaffordable(schedule, cells, MAX_CELLS)
+
+
+def unaffordable(schedule: Schedule, values: int, most: int) -> ScheduleError:
+    """Return the error of a schedule that would take too long to follow."""
+    endpoints, chunks = map(_number_words, (schedule.num_endpoints, schedule.num_chunks))
+    message = (
+        f"{endpoints} endpoints and {chunks} chunks make {_number_words(values)} values to follow, "
+        f"more than the {most:,} that a schedule of so many transfers may have; use fewer ranks"
+        f"{', switches' if schedule.num_switches else ''} or chunks"
+    )
+    return ScheduleError(message, kind="format")
+
+
+def _number_words(number: int) -> str:
+    return f"{number:,}" if number < _READABLE else shown(number)
 
 
 def boards(schedule: Schedule, promise: Contract, size: Size) -> Iterator[Board]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Unpack
 
 from allranks.algorithms import PARAMETERS, Parameters, build, plan_of
-from allranks.errors import unknown_name
+from allranks.errors import shown, unknown_name
 from allranks.schedule import counted
 
 MAX_RANKS = 1 << 20  # a film of recursive doubling then takes half a gigabyte
@@ -53,7 +53,11 @@ def prove(
     """Prove that an algorithm keeps its collective's promise, for any number of ranks.
 
     Takes what `allranks.schedule` takes: root, num_chunks, node_size, inner, outer, radix. Where
-    the algorithm has no symmetry that helps, its schedule is written out and every transfer played.
+    no symmetry of the algorithm is known here, its schedule is written out and every transfer
+    played. A folded proof is one of every chunk, because chunks never meet and each moves as a
+    filmed one does with the ranks renamed one to one, which leaves the promise as it was; that the
+    algorithm's generator yields just these moves is tested, transfer by transfer, for all n <= 64,
+    not proved for this n (`allranks.verify.fold` has the argument).
 
     Raises:
         ScheduleError: the promise is not kept; as `allranks.verify`.
@@ -75,7 +79,7 @@ def prove(
         raise ValueError(unknown_name("parameter", unknown[0], PARAMETERS))
     number: object = world_size  # whether it is one is for `plan_of` to say
     if isinstance(number, int) and number > MAX_RANKS:
-        message = f"world_size is {world_size}; a proof takes {MAX_RANKS:,} ranks at most"
+        message = f"world_size is {shown(world_size)}; a proof takes {MAX_RANKS:,} ranks at most"
         raise ValueError(message)
     plan = plan_of(collective, algorithm, world_size, asked)
     folded = fold(collective, algorithm, world_size, plan)
@@ -88,8 +92,8 @@ def prove(
             schedule = build(collective, algorithm, world_size=world_size, root=root, **parameters)
         except ValueError:  # `plan_of` has accepted everything but the length
             message = (
-                f"world_size is {world_size}; {algorithm} {collective} has no symmetry to prove it "
-                "by, and its schedule is too long to write out; use fewer ranks"
+                f"world_size is {world_size}; no symmetry of {algorithm} {collective} is known "
+                "here to prove it by, and its schedule is too long to write out; use fewer ranks"
             )
             raise ValueError(message) from None
         verify(schedule)

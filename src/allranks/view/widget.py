@@ -13,6 +13,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from allranks.errors import shown
 from allranks.schedule import Schedule, Trace
 from allranks.topology import Topology
 from allranks.view import frames, races
@@ -55,15 +56,16 @@ def show(
     what: object,
     *,
     nbytes: float | None = None,
-    topology: Topology | None = None,
+    topology: Topology | str | None = None,
     clock: str = "lockstep",
     title: str | None = None,
 ) -> Figure:
     """Play a schedule, or replay what a run really did.
 
     `what` is a Schedule, a Trace, or the result of `World.run` (anything with a `trace`). For a
-    schedule, `nbytes` is S in bytes (48 MB unless given) and `topology` the machine (bench unless
-    given). A trace has its own times, so it takes neither.
+    schedule, `nbytes` is S in bytes (48 MB unless given) and `topology` the machine, or the name of
+    a preset such as "dgx-h100" (bench unless given). A trace has its own times, so it takes
+    neither.
 
     Raises:
         TypeError: something that is neither.
@@ -81,7 +83,8 @@ def show(
         )
         raise TypeError(message)
     size = frames.DEFAULT_NBYTES if nbytes is None else nbytes
-    data = frames.flow(what, nbytes=size, topology=topology, clock=clock, title=title)
+    machine = _machine("show", topology, what.world_size)
+    data = frames.flow(what, nbytes=size, topology=machine, clock=clock, title=title)
     return Figure(element="chunk-flow", data=data)
 
 
@@ -89,13 +92,32 @@ def race(
     schedules: Iterable[Schedule],
     *,
     nbytes: float = frames.DEFAULT_NBYTES,
-    topology: Topology | None = None,
+    topology: Topology | str | None = None,
 ) -> Figure:
     """Let schedules of one collective run against one clock, for S = `nbytes`.
 
+    `topology` is the machine, or the name of a preset (bench unless given).
+
     Raises:
+        TypeError: a topology that is neither.
         ValueError: see `allranks.view.races.race_of`.
     """
-    data = races.race_of(schedules, nbytes=nbytes, topology=topology)
+    entrants = list(schedules)
+    ranks = max((each.world_size for each in entrants), default=1)
+    machine = _machine("race", topology, ranks)
+    data = races.race_of(entrants, nbytes=nbytes, topology=machine)
     data["controls"] = {"nbytes": [1, 1e9], "count": True}
     return Figure(element="chunk-race", data=data)
+
+
+def _machine(caller: str, topology: object, world_size: int) -> Topology | None:
+    """Return the machine that is meant: a topology, a preset by its name, or None for the usual."""
+    if isinstance(topology, str):
+        return Topology.preset(topology, world_size)
+    if topology is None or isinstance(topology, Topology):
+        return topology
+    message = (
+        f"{caller}: topology is {shown(topology)}; give the name of a preset or a Topology, "
+        "as Topology.preset(name, n) makes it"
+    )
+    raise TypeError(message)

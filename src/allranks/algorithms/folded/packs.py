@@ -11,7 +11,7 @@ import numpy as np
 from allranks.algorithms.double_tree import chunk_distance
 from allranks.algorithms.folded import films
 from allranks.algorithms.folded.rows import COPY, NOTHING, REDUCE, Array, Rows, both, rows_of, then
-from allranks.algorithms.hierarchical import NODE_SIZE, node_sizes
+from allranks.algorithms.hierarchical import NODE_SIZE, all_reduce_switches, node_sizes
 
 ALONE = "no symmetry needed: every chunk is filmed"
 ROTATION = "rotation: chunk c moves as chunk 0 does, with rank r + c in the place of rank r"
@@ -259,8 +259,11 @@ def _hierarchical_all_reduce(size: Size) -> Pattern | None:
 
     With P outer pieces, chunk l P + j has rank l of every node as its owner inside, and is piece j
     between them. What happens inside is the same in every node, and what happens between nodes is
-    the same for every l: so the two turns are two groups of digits of one.
+    the same for every l: so the two turns are two groups of digits of one. With switches there are
+    no films, because turns leave switches alone, but every node or every l has its own.
     """
+    if all_reduce_switches(size.n, **size.parameters):
+        return None
     sizes = node_sizes(size.n, size.parameters.get("node_size", NODE_SIZE))
     inner, outer = (size.parameters.get(name, "ring") for name in ("inner", "outer"))
     g, num_nodes, pieces = sizes[0], len(sizes), size.num_chunks // sizes[0]

@@ -92,13 +92,10 @@ class _Groups(NamedTuple):
 
 def _nodes(sizes: Sequence[int], inner: str) -> list[_Groups]:
     """Return the nodes of each size."""
-    nodes = nodes_of(sizes, inner)
-    return [
-        _Groups(
-            np.array([[*node.ranks, *node.switches] for node in nodes if len(node.ranks) == g]), g
-        )
-        for g in sorted(set(sizes))
-    ]
+    ends: dict[int, list[list[int]]] = {}
+    for node in nodes_of(sizes, inner):
+        ends.setdefault(len(node.ranks), []).append([*node.ranks, *node.switches])
+    return [_Groups(np.array(ends[g], dtype=np.int64), g) for g in sorted(ends)]
 
 
 def _form(key: tuple[str, str], n: int) -> Iterable[Run]:

@@ -14,7 +14,7 @@ import {
   powerOfTwo, rabenseifnerAllReduce, recursiveDoublingAllGather, recursiveDoublingAllReduce, recursiveHalvingReduceScatter,
 } from "./algorithms/doubling.js";
 import {
-  ableToAllReduce, ableToAllToAll, allReduceChunks, hierarchicalAllReduce, hierarchicalAllToAll,
+  ableToAllReduce, ableToAllToAll, allReduceChunks, allReduceSwitches, hierarchicalAllReduce, hierarchicalAllToAll,
 } from "./algorithms/hierarchical.js";
 import { neighborExchangeAllGather } from "./algorithms/neighbor.js";
 import { nvlsAllGather, nvlsAllReduce, nvlsReduceScatter } from "./algorithms/nvls.js";
@@ -124,6 +124,7 @@ export const ALGORITHMS = {
     one_shot: algorithm(oneShotAllReduce),
     double_binary_tree: algorithm((n, { chunks }) => doubleBinaryTreeAllReduce(n, chunks), () => 2, { open: true, able: (n, { chunks }) => n === 1 || chunks % 2 === 0 }),
     hierarchical: algorithm((n, given) => hierarchicalAllReduce(n, given, plain), (n, given) => allReduceChunks(n, given, plain), {
+      switches: (n, given) => allReduceSwitches(n, given, plain),
       able: (n, given) => ableToAllReduce(n, given, plain),
     }),
     sharp: algorithm((n, { chunks, radix }) => sharpAllReduce(n, chunks, radix), ONE, {
@@ -166,7 +167,7 @@ function plain(collective, name) {
     steps: (n) => entry.steps(n, usual(n)),
     chunks: (n) => entry.chunks(n, NOTHING),
     able: (n) => entry.able(n, usual(n)),
-    switches: entry.switches(2, usual(2)),
+    switches: (n) => entry.switches(n, usual(n)),
   };
 }
 

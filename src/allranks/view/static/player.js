@@ -141,12 +141,13 @@ export class PlayerElement extends HTMLElement {
     this.reserve();
   }
 
-  /** Nobody can play on paper: a figure is printed as it ends. */
+  /** Nobody can play on paper: a figure is printed as it ends, or as it begins if its prediction is
+   *  still open, so that paper does not give the answer away. */
   toPaper() {
     if (!this.upgraded || this.unprinted !== null) return;
     this.pause();
     this.unprinted = this.time;
-    this.go(this.total);
+    this.go(this.locked ? 0 : this.total);
     this.speak();
   }
 

@@ -6,11 +6,14 @@ import { range, span } from "./base.js";
 /** @typedef {import("./base.js").Step} Step */
 /** @typedef {import("./base.js").Transfer} Transfer */
 /** @typedef {import("./base.js").Parameters} Parameters */
-/** An algorithm with its usual numbers. @typedef {{steps: (n: number) => Step[], chunks: (n: number) => number, able: (n: number) => boolean, switches: number}} Plain */
+/** An algorithm with its usual numbers. @typedef {{steps: (n: number) => Step[], chunks: (n: number) => number, able: (n: number) => boolean, switches: (n: number) => number}} Plain */
 /** Finds an algorithm of a collective, or null. @typedef {(collective: string, name: string) => Plain | null} Table */
 /** @typedef {Omit<Parameters, "chunks" | "root">} Given */
+/** The first rank and switch of a node, and how many of each. @typedef {{first: number, ranks: number, switch: number, switches: number}} Node */
 
 const NODE_SIZE = 8;
+/** What runs inside a node alone. */
+const ONE_DOMAIN = "nvls";
 
 /** @param {number} n @param {Given} given @param {Table} table @returns {Step[]} */
 export function hierarchicalAllReduce(n, given, table) {
@@ -20,11 +23,25 @@ export function hierarchicalAllReduce(n, given, table) {
   const across = table("all_reduce", given.outer ?? "ring");
   if (!across) return [];
   const pieces = across.chunks(sizes.length);
+  const nodes = nodesOf(sizes, table("reduce_scatter", inner));
+  const each = across.switches(sizes.length);
+  const between = shares(sizes, whole.length).map((share, index) => {
+    const start = afterNodes(nodes) + index * each;
+    return embed(across.steps(sizes.length), [...share.ranks, ...span(start, start + each)], cut(share.chunks, pieces));
+  });
   return [
-    ...inside(table("reduce_scatter", inner), sizes, whole),
-    ...together(shares(sizes, whole.length).map((share) => embed(across.steps(sizes.length), share.ranks, cut(share.chunks, pieces)))),
-    ...inside(table("all_gather", inner), sizes, whole),
+    ...inside(table("reduce_scatter", inner), nodes, whole),
+    ...together(between),
+    ...inside(table("all_gather", inner), nodes, whole),
   ];
+}
+
+/** @param {number} n @param {Given} given @param {Table} table @returns {number} those inside all nodes, and a set for every share */
+export function allReduceSwitches(n, given, table) {
+  const sizes = nodeSizes(n, given.nodeSize);
+  const each = table("all_reduce", given.outer ?? "ring")?.switches(sizes.length) ?? 0;
+  const between = each && each * (borders(sizes, sizes.reduce(leastCommonMultiple, 1)).length - 1);
+  return afterNodes(nodesOf(sizes, table("reduce_scatter", given.inner ?? "ring"))) + between - n;
 }
 
 /** @param {number} n @param {Given} given @param {Table} table @returns {number} */
@@ -45,6 +62,7 @@ export function ableToAllReduce(n, given, table) {
     fit(n, sizes) &&
     runs(table("reduce_scatter", inner), sizes) &&
     runs(table("all_gather", inner), sizes) &&
+    given.outer !== ONE_DOMAIN &&
     runs(table("all_reduce", given.outer ?? "ring"), [sizes.length]) &&
     allReduceChunks(n, given, table) <= 2 ** 22
   );
@@ -84,7 +102,7 @@ function fit(n, sizes) {
 
 /** @param {Plain | null} entry @param {number[]} sizes @returns {boolean} */
 function runs(entry, sizes) {
-  return entry !== null && entry.switches === 0 && sizes.every((g) => entry.able(g));
+  return entry !== null && sizes.every((g) => entry.able(g));
 }
 
 /** @param {number} n @param {number | number[] | null} asked @returns {number[]} the ranks of every node */
@@ -102,14 +120,32 @@ function firsts(sizes) {
   return sizes.map((g) => (sum += g) - g);
 }
 
-/** @param {Plain | null} entry @param {number[]} sizes @param {number[]} whole @returns {Step[]} */
-function inside(entry, sizes, whole) {
-  if (!entry) return [];
-  const first = firsts(sizes);
-  return together(sizes.map((g, node) => embed(entry.steps(g), span(first[node] ?? 0, (first[node] ?? 0) + g), cut(whole, entry.chunks(g)))));
+/** @param {number[]} sizes @param {Plain | null} inner @returns {Node[]} switches are numbered from n on, node after node */
+function nodesOf(sizes, inner) {
+  const first = firsts([...sizes, 0]);
+  const switches = sizes.map((g) => inner?.switches(g) ?? 0);
+  const above = firsts([first.at(-1) ?? 0, ...switches]).slice(1);
+  return sizes.map((ranks, node) => ({ first: first[node] ?? 0, ranks, switch: above[node] ?? 0, switches: switches[node] ?? 0 }));
 }
 
-/** @param {Step[]} steps @param {number[]} ranks @param {number[][]} chunks @returns {Step[]} */
+/** @param {Node[]} nodes @returns {number} the endpoint after all ranks and the switches inside nodes */
+function afterNodes(nodes) {
+  const last = nodes.at(-1);
+  return last ? last.switch + last.switches : 0;
+}
+
+/** @param {Plain | null} entry @param {Node[]} nodes @param {number[]} whole @returns {Step[]} */
+function inside(entry, nodes, whole) {
+  if (!entry) return [];
+  return together(
+    nodes.map((node) => {
+      const ends = [...span(node.first, node.first + node.ranks), ...span(node.switch, node.switch + node.switches)];
+      return embed(entry.steps(node.ranks), ends, cut(whole, entry.chunks(node.ranks)));
+    }),
+  );
+}
+
+/** @param {Step[]} steps @param {number[]} ranks and then switches @param {number[][]} chunks @returns {Step[]} */
 function embed(steps, ranks, chunks) {
   return steps.map((step) =>
     step.flatMap(([src, dst, piece, op]) => (chunks[piece] ?? []).map((chunk) => /** @type {Transfer} */ ([ranks[src] ?? 0, ranks[dst] ?? 0, chunk, op]))),
@@ -123,12 +159,17 @@ function together(schedules) {
 
 /** @param {number[]} sizes @param {number} chunks @returns {{ranks: number[], chunks: number[]}[]} who works with whom between nodes */
 function shares(sizes, chunks) {
-  const cuts = [...new Set(sizes.flatMap((g) => range(g + 1).map((local) => (chunks / g) * local)))].sort((a, b) => a - b);
+  const cuts = borders(sizes, chunks);
   const first = firsts(sizes);
   return cuts.slice(1).map((stop, index) => {
     const start = cuts[index] ?? 0;
     return { ranks: sizes.map((g, node) => (first[node] ?? 0) + Math.floor((start * g) / chunks)), chunks: span(start, stop) };
   });
+}
+
+/** @param {number[]} sizes @param {number} chunks @returns {number[]} before which chunks the holder changes in some node, and the number of chunks */
+function borders(sizes, chunks) {
+  return [...new Set(sizes.flatMap((g) => range(g + 1).map((local) => (chunks / g) * local)))].sort((a, b) => a - b);
 }
 
 /** @param {number[]} chunks @param {number} pieces @returns {number[][]} */
