@@ -25,7 +25,7 @@ LOADING = {
     "audio": "src", "embed": "src", "object": "data", "link": "href",
 }  # fmt: skip
 UNWANTED = ("mathjax", "thebe", "require.js", "fontawesome", "html-manager", "binder", "colab")
-CHAPTERS = ("book/00-quickstart.html", "book/03-broadcast.html")
+CHAPTERS = ("book/00-quickstart.html", "book/03-broadcast.html", "book/04-all-gather.html")
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 import allranks as ar
-from allranks.learn.items import ch00, ch03
+from allranks.learn.items import ch00, ch03, ch04
 from allranks.view.chart import measured_against_model
 from allranks.view.values import NO_BREAK, evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
-PAGES = ("index.md", "00-quickstart.md", "03-broadcast.md")
+PAGES = ("index.md", "00-quickstart.md", "03-broadcast.md", "04-all-gather.md")
 LARGE = 48_000_000
 FENCE = re.compile(r"^(```+|:::+)\{?([\w-]*)\}?([^\n]*)\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -139,6 +139,115 @@ def test_the_mirror_of_each_broadcast_is_a_reduce_with_the_counts_of_the_chapter
     assert [library[rank] for rank in range(6)] == [1, 0, 1, 1, 1, 1]
 
 
+# All-gathers of chapter 04: n, S, machine ports, steps, MB out of the busiest rank, microseconds.
+GATHERS = [
+    ("ring", 6, 48e6, 1, 5, 40, 1620.0),
+    ("bruck", 6, 48e6, 1, 3, 40, 1612.0),
+    ("bidirectional_ring", 6, 48e6, 1, 3, 40, 1620.0),
+    ("bidirectional_ring", 6, 48e6, 2, 3, 40, 972.0),
+    ("ring", 6, 48e6, 2, 5, 40, 1620.0),
+    ("ring", 6, 6e3, 1, 5, 0.005, 20.2),
+    ("bruck", 6, 6e3, 1, 3, 0.005, 12.2),
+    ("ring", 8, 64e6, 1, 7, 56, 2268.0),
+    ("recursive_doubling", 8, 64e6, 1, 3, 56, 2252.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "n", "nbytes", "ports", "steps", "megabytes", "time"), GATHERS
+)
+def test_an_all_gather_costs_what_the_course_says(
+    algorithm: str, n: int, nbytes: float, ports: int, steps: int, megabytes: float, time: float
+) -> None:
+    plan = ar.schedule("all_gather", algorithm, world_size=n)
+    price = ar.cost(plan, nbytes=nbytes, topology=replace(bench(n), ports=ports))
+    assert price.steps == steps
+    assert price.bytes_sent_max == pytest.approx(megabytes * 1e6)
+    assert price.seconds * 1e6 == pytest.approx(time, abs=0.05)
+    limit = ar.lower_bound("all_gather", n, nbytes, replace(bench(n), ports=ports))
+    assert price.seconds >= limit * (1 - 1e-9)
+
+
+def test_the_limit_of_an_all_gather_is_what_bruck_takes() -> None:
+    assert ar.lower_bound("all_gather", 6, LARGE, bench(6)) * 1e6 == pytest.approx(1612)
+    assert ar.lower_bound("all_gather", 6, 6e3, bench(6)) * 1e6 == pytest.approx(12.2)
+
+
+@pytest.mark.parametrize(
+    ("n", "blocks"), [(5, [1, 2, 1]), (6, [1, 2, 2]), (7, [1, 2, 3]), (9, [1, 2, 4, 1])]
+)
+def test_brucks_messages_have_the_blocks_that_the_course_says(n: int, blocks: list[int]) -> None:
+    plan = ar.schedule("all_gather", "bruck", world_size=n)
+    for rank in range(n):
+        assert [sum(t.src == rank for t in step) for step in plan.steps] == blocks
+    assert blocks[-1] == n - 2 ** (len(blocks) - 1)
+
+
+def test_the_ring_sends_the_chunks_that_the_chapter_prints() -> None:
+    plan = ar.schedule("all_gather", "ring", world_size=4)
+    assert [[t.chunk for t in step] for step in plan.steps] == [
+        [0, 1, 2, 3],
+        [3, 0, 1, 2],
+        [2, 3, 0, 1],
+    ]
+    assert all(t.dst == (t.src + 1) % 4 for _, t in plan.transfers())
+
+
+def test_pat_sends_far_and_small_first_and_once_more_at_powers_of_two_plus_one() -> None:
+    plan = ar.schedule("all_gather", "pat", world_size=6)
+    mine = [[t for t in step if t.src == 0] for step in plan.steps]
+    assert [((0 - step[0].dst) % 6, len(step)) for step in mine] == [(4, 1), (2, 1), (1, 3)]
+    sends = {n: len(ar.schedule("all_gather", "pat", world_size=n).steps) for n in range(3, 66)}
+    assert (sends[5], sends[33]) == (4, 7)
+    for n, steps in sends.items():
+        one_more = n >= 5 and (n - 1) & (n - 2) == 0
+        assert steps == (n - 1).bit_length() + one_more
+
+
+def test_broadcasts_in_turn_take_n_times_as_long_as_the_ring() -> None:
+    steps = [
+        tuple(t._replace(chunk=owner) for t in step)
+        for owner in range(6)
+        for step in ar.schedule("broadcast", "chain", world_size=6, root=owner).steps
+    ]
+    in_turn = ar.Schedule("all_gather", "in_turn", 6, 6, tuple(steps))
+    ar.verify(in_turn)
+    price = ar.cost(in_turn, nbytes=LARGE, topology=bench(6))
+    assert price.seconds * 1e6 == pytest.approx(9720)
+    assert (price.steps, price.bytes_sent_max, price.bytes_total) == (30, 40e6, 240e6)
+
+
+def test_the_plans_of_chapter_04_cross_between_two_nodes_as_the_chapter_says() -> None:
+    crossing = {}
+    for name in ("ring", "recursive_doubling", "bruck"):
+        plan = ar.schedule("all_gather", name, world_size=8)
+        crossing[name] = [sum(t.src // 4 != t.dst // 4 for t in step) for step in plan.steps]
+    assert crossing["ring"] == [2] * 7
+    assert crossing["recursive_doubling"] == [0, 0, 4 * 8]
+    assert sum(crossing["bruck"]) > 32
+    ring = ar.schedule("all_gather", "ring", world_size=8)
+    pairs = {(t.src, t.dst) for _, t in ring.transfers() if t.src // 4 != t.dst // 4}
+    assert pairs == {(3, 4), (7, 0)}
+
+
+def test_eleven_elements_on_five_ranks_move_as_the_chapter_says() -> None:
+    lengths = [3, 2, 2, 2, 2]
+    whole = 8 * sum(lengths)
+    out = {}
+    for name in ("ring", "bruck"):
+        plan = ar.schedule("all_gather", name, world_size=5)
+        sent, got = [0] * 5, [0] * 5
+        for _, t in plan.transfers():
+            sent[t.src] += 8 * lengths[t.chunk]
+            got[t.dst] += 8 * lengths[t.chunk]
+        assert got == [whole - 8 * own for own in lengths], "in: all but the own block"
+        out[name] = sent
+    assert out["ring"] == [whole - 8 * lengths[(rank + 1) % 5] for rank in range(5)]
+    assert out["ring"] != out["bruck"]
+    assert sum(out["ring"]) == sum(out["bruck"])
+    assert max(out["bruck"]) == out["bruck"][0]
+
+
 def test_the_ring_and_nvls_cross_where_the_quickstart_says() -> None:
     ring = {n: 2 * (n - 1) / n for n in range(2, 65)}
     nvls = {n: 1 + 1 / n for n in ring}
@@ -220,7 +329,7 @@ def test_every_figure_says_that_lock_step_is_a_teaching_device(page: str) -> Non
             assert re.search("lock-step|barrier|teaching device", caption, re.IGNORECASE), body
 
 
-@pytest.mark.parametrize("chapter", ["00", "03"])
+@pytest.mark.parametrize("chapter", ["00", "03", "04"])
 def test_every_practice_item_of_the_chapter_stands_on_its_page_once(chapter: str) -> None:
     page = next(page for page in PAGES if page.startswith(chapter))
     placed = [
@@ -229,7 +338,7 @@ def test_every_practice_item_of_the_chapter_stands_on_its_page_once(chapter: str
         if name == "chunk-quiz"
         for item in f"{argument} {re.sub(r'^:.*$', '', body, flags=re.MULTILINE)}".split()
     ]
-    assert sorted(placed) == sorted({"00": ch00, "03": ch03}[chapter].ITEMS)
+    assert sorted(placed) == sorted({"00": ch00, "03": ch03, "04": ch04}[chapter].ITEMS)
     assert len(placed) >= 6
     gates = [options(body).get("predict") for _, _, body in fences(page)]
     for gate in filter(None, gates):
@@ -266,6 +375,10 @@ SAYS = {
     "03-broadcast.md": (
         "9620 µs|5772 µs|2286.5 µs|3232 µs|2480 µs|6039.5 µs|43.8|44|48|240 MB|144 MB|80 MB|48 MB|"
         "12.36 µs|20.6 µs|32.2 µs|375 kB|2.25 MB|1932 µs|18.4 %|5|3|8|1924 µs|1920 µs|4 µs|25 GB/s"
+    ),
+    "04-all-gather.md": (
+        "1620 µs|1612 µs|972 µs|20.2 µs|12.2 µs|2268 µs|2252 µs|40 MB|56 MB|8 MB|5|3|7|4|30|6|"
+        "9720 µs|121.2 µs|1708 µs|1860 µs|8.9 %|0.496 %|0.494 %|39.6 %|8 µs|42 MB|45 MB"
     ),
 }
 

@@ -17,7 +17,8 @@ Visit = Callable[..., Page]
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 FIRST, BROADCAST = "book/00-quickstart.html", "book/03-broadcast.html"
-PAGES = ["index.html", "book/index.html", FIRST, BROADCAST, "search.html"]
+GATHER = "book/04-all-gather.html"
+PAGES = ["index.html", "book/index.html", FIRST, BROADCAST, GATHER, "search.html"]
 BOTH = pytest.mark.parametrize("base", ["server", "folder"])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
@@ -306,6 +307,20 @@ def test_axe_finds_nothing_serious_on_the_other_pages(path: str, scheme: str, vi
         )
         == []
     )
+
+
+def test_a_plan_that_so_many_ranks_cannot_run_is_grey_and_says_why(visit: Visit) -> None:
+    page = visit(GATHER)
+    figure = page.locator("#fig-double")
+    doubling = figure.locator("option[value=recursive_doubling]")
+    expect(doubling).to_have_text("recursive doubling")
+    figure.get_by_label("algorithm").select_option("bruck")
+    figure.get_by_label("ranks n").select_option("6")
+    expect(doubling).to_be_disabled()
+    expect(doubling).to_have_text("recursive doubling: needs a power of two")
+    figure.get_by_label("ranks n").select_option("8")
+    expect(doubling).to_be_enabled()
+    expect(doubling).to_have_text("recursive doubling")
 
 
 def test_the_keyboard_begins_with_a_way_past_the_navigation(visit: Visit) -> None:

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { modulo } from "../../src/allranks/view/static/algorithms/base.js";
-import { build } from "../../src/allranks/view/static/algorithms.js";
+import { build, refusal } from "../../src/allranks/view/static/algorithms.js";
 import { play, split, standing, startState, states } from "../../src/allranks/view/static/engine.js";
 import { bestChunks, chainSeconds, cost, timeline } from "../../src/allranks/view/static/price.js";
 
@@ -87,6 +87,13 @@ test("eleven elements fall on four chunks as 3, 3, 3, 2, and three on five as 1,
   assert.deepEqual(split(11, 4).map((span) => span.length), [3, 3, 3, 2]);
   assert.deepEqual(split(3, 5).map((span) => span.length), [1, 1, 1, 0, 0]);
   assert.deepEqual(split(11, 4).map((span) => span.start), [0, 3, 6, 9]);
+});
+
+test("what a number of ranks cannot run says what it needs", () => {
+  assert.equal(refusal("all_gather", "recursive_doubling", 6), "needs a power of two");
+  assert.equal(refusal("all_gather", "recursive_doubling", 8), "");
+  assert.equal(refusal("all_gather", "neighbor_exchange", 5), "needs an even number of ranks");
+  assert.equal(refusal("all_gather", "ring", 6), "");
 });
 
 test("one rank needs no step, and what nobody can make is null", () => {

@@ -679,3 +679,62 @@ def test_both_ranks_sending_twice_in_one_step_are_not_told_to_send_in_one_step()
         assert verdict.first_wrong_event["kind"] == "double_count"
         assert verdict.misconception is None
         assert "in the same step" not in verdict.message
+
+
+# an exercise that may refuse some numbers of ranks
+
+DOUBLING = """
+from allranks import Op, Transfer
+
+def recursive_doubling_all_gather(world_size):
+    {guard}
+    d = 1
+    while d < world_size:
+        yield [Transfer(r, r ^ d, r - r % d + b, Op.COPY)
+               for r in range(world_size) for b in range(d)]
+        d *= 2
+"""
+BRUCK = """
+from allranks import Op, Transfer
+
+def recursive_doubling_all_gather(world_size):
+    d = 1
+    while d < world_size:
+        yield [Transfer(r, (r - d) % world_size, (r + b) % world_size, Op.COPY)
+               for r in range(world_size) for b in range(min(d, world_size - d))]
+        d *= 2
+"""
+
+
+def doubling(guard):
+    return judged(DOUBLING.format(guard=guard), "04_recursive_doubling_all_gather")
+
+
+def test_a_refusal_with_a_sentence_passes_where_it_is_allowed():
+    refusal = "raise ValueError(f'{world_size} ranks: this needs a power of two')"
+    verdict = doubling(f"if world_size & (world_size - 1): {refusal}")
+    assert verdict.status == "pass", verdict.message
+    assert verdict.message.endswith("; the busiest rank receives 0.9375 S.")
+
+
+def test_a_refusal_without_a_sentence_does_not_pass():
+    verdict = doubling("if world_size & (world_size - 1): raise ValueError")
+    assert verdict.status == "fail"
+    assert verdict.message.startswith("n = 3: it raises ValueError without a sentence")
+    assert verdict.first_wrong_event["kind"] == "refusal"
+
+
+def test_refusing_what_can_be_served_is_an_error_of_the_file():
+    verdict = doubling("if world_size != 4: raise ValueError('I like four ranks only')")
+    assert verdict.status == "error"
+    assert "n = 1" in verdict.message
+    assert "I like four ranks only" in verdict.message
+
+
+def test_who_serves_every_number_of_ranks_need_not_refuse_any():
+    assert judged(BRUCK, "04_recursive_doubling_all_gather").status == "pass"
+
+
+def test_no_other_exercise_takes_a_refusal_for_an_answer():
+    verdict = judged(body("raise ValueError('root 0 is all that this can serve')\nyield"))
+    assert verdict.status == "error"

@@ -129,11 +129,15 @@ def test_numbers_change_with_the_seed_unless_the_question_has_none(item_id):
     assert len({json.dumps(item) for item in drawn(item_id)[:30]}) > 1
 
 
-def test_both_chapters_have_enough_items_and_their_predictions():
+def test_the_chapters_have_enough_items_and_their_predictions():
     assert len(item_ids("00")) >= 7
     assert len(item_ids("03")) >= 10
+    assert len(item_ids("04")) >= 10
     predictions = [each for each in ITEMS if practice(each).get("predict")]
-    assert predictions == ["00-predict", "03-predict-race", "03-predict-small"]
+    assert predictions == [
+        *("00-predict", "03-predict-race", "03-predict-small"),
+        "04-predict-double",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +155,25 @@ def test_both_chapters_have_enough_items_and_their_predictions():
                 "M-MORE-SEGMENTS-BETTER",
                 "M-CHAIN-SLOW",
                 "M-NCCL-BCAST-TREE",
+            },
+        ),
+        (
+            "04",
+            {
+                "M-S-PER-RANK",
+                "M-GROWS-WITH-N",
+                "M-AG-IS-N-BCASTS",
+                "M-BRUCK-POW2",
+                "M-LOG-STEPS-LESS-BYTES",
+                "M-BIDIR-FREE",
+                "M-OWN-BLOCK-AGAIN",
+                "M-PAT-CEIL",
+                "M-COUNT-N",
+                "M-FLOOR-LG",
+                "M-STEPS-NOT-TIME",
+                "M-TOTAL-VS-BUSIEST",
+                "M-BARRIER",
+                "M-ROTATION",
             },
         ),
     ],
@@ -339,6 +362,65 @@ def test_bytes_are_asked_for_exactly():
         for item in drawn(item_id):
             assert item["num"]["exact"]
             assert not judge(item, repr(item["num"]["value"] * 1.005 + 0.001)).right
+
+
+def numbers_in(text):
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
+def gather_us(n, nbytes, steps):
+    """Return the µs of an all-gather whose every rank sends n - 1 blocks in so many messages."""
+    return 1e6 * (steps * BENCH_ALPHA + (n - 1) / n * nbytes / BENCH_BANDWIDTH)
+
+
+def test_the_keys_of_the_all_gather_items_are_those_of_formulas_of_their_own():
+    for item in drawn("04-bytes-of-blocks"):
+        n, each = numbers_in(item["stem"])
+        assert item["num"]["value"] == (n - 1) * each
+    for item in drawn("04-steps"):
+        n = int(numbers_in(item["stem"])[0])
+        log = next(s for s in range(9) if 2**s >= n)
+        assert item["num"]["value"] == (log if "Bruck" in item["stem"] else n - 1)
+    for item in drawn("04-bruck-last"):
+        n = int(numbers_in(item["stem"])[0])
+        assert item["num"]["value"] == n - max(2**s for s in range(9) if 2**s < n)
+    for item in drawn("04-pat-sends"):
+        n = int(numbers_in(item["stem"])[0])
+        log = next(s for s in range(9) if 2**s >= n)
+        assert item["num"]["value"] == log + (n in {5, 9, 17, 33})
+    for item in drawn("04-next-ring"):
+        n, rank, step = map(int, numbers_in(item["stem"])[:3])
+        assert item["next"]["answers"] == [[rank, (rank + 1) % n, (rank - step) % n, "copy"]]
+    for item in drawn("04-state-after"):
+        n, done, rank = map(int, numbers_in(item["stem"])[:3])
+        held = {(rank - back) % n for back in range(done + 1)}
+        cells = [cell for cell in item["state"]["cells"] if not cell["given"]]
+        assert {cell["chunk"] for cell in cells if cell["answer"]} == held
+
+
+def test_the_times_that_the_all_gather_items_tell_are_those_of_the_formula():
+    for item in drawn("04-both-directions"):
+        n, megabytes, told = numbers_in(item["stem"])[:3]
+        wanted = gather_us(n, megabytes * 1e6, n - 1)
+        assert told == pytest.approx(wanted, rel=6e-3)
+        (same,) = [each["text"] for each in item["options"] if each["right"]]
+        assert times_in(same)[0] * 1e6 == pytest.approx(wanted, rel=6e-3)
+        two_ports = (n // 2) * (4 + 1e6 * megabytes * 1e6 / n / BENCH_BANDWIDTH)
+        texts = [each["text"] for each in item["options"]]
+        assert any(times_in(t)[0] * 1e6 == pytest.approx(two_ports, rel=6e-3) for t in texts)
+    for item in drawn("04-predict-double"):
+        n, megabytes = numbers_in(item["stem"])[:2]
+        (best,) = [each for each in item["options"] if each["right"]]
+        before, after = (gather_us(k, megabytes * 1e6, k - 1) for k in (n, 2 * n))
+        told = [1e6 * seconds for seconds in times_in(best["feedback"])]
+        assert told == pytest.approx([before, after], rel=6e-3)
+        assert after < before * (1 + numbers_in(best["text"])[0] / 100)
+    for item in drawn("04-large-gain"):
+        n, megabytes = numbers_in(item["stem"])[:2]
+        (best,) = [each for each in item["options"] if each["right"]]
+        log = next(s for s in range(9) if 2**s >= n)
+        share = 1 - gather_us(n, megabytes * 1e6, log) / gather_us(n, megabytes * 1e6, n - 1)
+        assert numbers_in(best["text"])[0] == pytest.approx(100 * share, rel=0.05)
 
 
 def test_a_broadcast_never_hears_that_a_rank_has_its_own_part():

@@ -58,3 +58,20 @@ def test_what_an_algorithm_does_not_take_is_refused():
         figure(ChunkFlow, "all_reduce", "ring", n=8, radix=2).data()
     with pytest.raises(ValueError, match="write 4, or 3,3,2"):
         figure(ChunkFlow, "all_reduce", "hierarchical", n=8, node_size="four").data()
+
+
+def test_a_figure_gives_its_machine_another_number_of_ports_and_keeps_the_first_beside_it():
+    data = figure(
+        ChunkRace,
+        collective="all_gather",
+        algorithms="ring, bidirectional_ring",
+        n=6,
+        nbytes="48e6",
+        ports=2,
+    ).data()
+    assert data["machine"] == "bench-2-ports"
+    assert data["machines"]["bench-2-ports"]["ports"] == 2
+    assert data["machines"]["bench"]["ports"] == 1
+    assert [lane["seconds"] * 1e6 for lane in data["lanes"]] == pytest.approx([1620, 972])
+    flow = figure(ChunkFlow, "all_gather", "ring", n=4, ports=2).data()
+    assert flow["machine"] == "bench-2-ports"

@@ -34,6 +34,7 @@ MACHINES = [
     # None: all messages of a rank at once, n - 1 of them
     {"alpha": 2e-6, "bandwidth": 370e9, "gamma": 0.0, "ports": 1, "in_flight": None},
 ]
+GREY = {("all_gather", "neighbor_exchange"), ("all_gather", "recursive_doubling")}
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(
     NODE is None, reason="Node.js is not installed; it is a development tool"
@@ -157,7 +158,10 @@ def library_case(collective, name, n, root, chunks, given, draw):
     try:
         made = build(collective, name, world_size=n, root=root, num_chunks=chunks, **given)
     except ValueError:
-        return {"name": label, "refused": [collective, name, asked, given]}
+        case_ = {"name": label, "refused": [collective, name, asked, given]}
+        words = ALGORITHMS[collective, name].restriction
+        # a page greys these out, with the reason in the words of the library
+        return {**case_, "restriction": words} if (collective, name) in GREY else case_
     costs = []
     if made.num_transfers <= PRICED_TRANSFERS:
         machine = draw.choice(MACHINES)

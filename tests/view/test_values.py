@@ -24,6 +24,10 @@ NB = "\u00a0"
         ('lower_bound("broadcast", n=6, S=48e6) | us', f"1932{NB}µs"),
         ('crossover("broadcast", "binomial", "scatter_all_gather", n=6) | KB', f"375{NB}kB"),
         ('crossover("broadcast", "scatter_all_gather", "chain", n=6) | MB', f"2.25{NB}MB"),
+        (
+            'cost("all_gather", "bidirectional_ring", n=6, S=48e6, ports=2).seconds | us',
+            f"972{NB}µs",
+        ),
         ("0.184 | pct", f"18.4{NB}%"),
         ("5 / 3 | x", "1.67×"),
         ("2 / 3 | f2", "0.67"),

@@ -1,7 +1,7 @@
 // Reads cases made by Python on standard input, does the same in JavaScript, prints what differs.
 import { readFileSync } from "node:fs";
 
-import { build } from "../../src/allranks/view/static/algorithms.js";
+import { build, refusal } from "../../src/allranks/view/static/algorithms.js";
 import { ends, starts, states } from "../../src/allranks/view/static/engine.js";
 import { bestChunks, chainSeconds, cost, lowerBound, timeline } from "../../src/allranks/view/static/price.js";
 import { asBuilt, titleOf } from "../../src/allranks/view/static/rebuild.js";
@@ -29,6 +29,7 @@ for (const one of cases.schedules) {
   if (one.refused) {
     const [collective, algorithm, asked, given] = one.refused;
     if (build(collective, algorithm, { ...asked, ...asBuilt(given) }) !== null) found.push(`${one.name}: Python refuses it, the page does not`);
+    if (one.restriction) equal(`${one.name} reason`, refusal(collective, algorithm, asked.n), one.restriction);
     continue;
   }
   const { schedule } = one;

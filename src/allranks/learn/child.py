@@ -202,7 +202,7 @@ def _serve(
         form = _form(function)
         reply({"event": "loaded", "form": form})
         for number, case in enumerate(request["cases"]):
-            answer = _answer(function, form, request, case, engine)
+            answer = _answer_or_refusal(function, form, request, case, engine)
             if isinstance(answer, list):
                 total += len(answer) + sum(map(len, answer))
             _bound(total, request["limits"]["total"])
@@ -258,6 +258,22 @@ def _form(function: Callable[..., Any]) -> list[str]:
     import inspect  # noqa: PLC0415 - a fresh process starts faster without it
 
     return list(inspect.signature(function).parameters)
+
+
+def _answer_or_refusal(
+    function: Callable[..., Any],
+    parameters: list[str],
+    request: Mapping[str, Any],
+    case: Mapping[str, Any],
+    engine: types.SimpleNamespace,
+) -> object:
+    """Return the answer, or {"refused": its sentence} where a ValueError is one."""
+    try:
+        return _answer(function, parameters, request, case, engine)
+    except ValueError as error:
+        if not case.get("may_refuse"):
+            raise
+        return {"refused": str(error)[:TEXT_LIMIT]}
 
 
 def _answer(

@@ -78,6 +78,7 @@ class Exercise:
     num_chunks: str = "1"
     goal: str = "targets"
     targets: Mapping[str, str] = field(default_factory=dict)
+    may_refuse: str = ""
     judge: str = ""
     feedback: tuple[Feedback, ...] = ()
 

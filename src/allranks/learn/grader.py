@@ -45,6 +45,7 @@ SOURCE_LIMIT = 2**20
 # a few broken cases are enough for a verdict; the others would only cost the learner's time
 MAX_BROKEN = 3
 MAX_VALUE = 2**53
+WORDS_OF_A_SENTENCE = 3
 CRITERION = {"latency_terms": "latency"}
 
 
@@ -164,6 +165,7 @@ class _Asked:
                 "arguments": dict(case.arguments),
                 "root": case.root,
                 "num_chunks": _num_chunks(exercise, case),
+                "may_refuse": _may_refuse(exercise, case),
             }
             for case in cases
         ]
@@ -183,6 +185,10 @@ class _Asked:
 
 def _num_chunks(exercise: Exercise, case: Case) -> int:
     return int(evaluate(exercise.num_chunks, _numbers(case)))
+
+
+def _may_refuse(exercise: Exercise, case: Case) -> bool:
+    return bool(exercise.may_refuse) and bool(evaluate(exercise.may_refuse, _numbers(case)))
 
 
 def _numbers(case: Case) -> dict[str, Any]:
@@ -248,6 +254,8 @@ class _Judging:
     # schedules
 
     def _outcome(self, case: Case, answer: object) -> _Outcome:
+        if isinstance(answer, dict) and _may_refuse(self.exercise, case):
+            return _Outcome(case, None, _silent(answer.get("refused")), None)
         try:
             schedule = Schedule.from_dict(
                 {
@@ -328,7 +336,7 @@ class _Judging:
         )
 
     def _praise(self, outcomes: Sequence[_Outcome]) -> str:
-        last = outcomes[-1]
+        last = next(outcome for outcome in reversed(outcomes) if outcome.cost)
         amounts = "; ".join(
             _amount(quantity, getattr(last.cost, quantity)) for quantity in self.exercise.targets
         )
@@ -485,6 +493,16 @@ def price_of(schedule: Schedule) -> Cost:
     """Return the cost of a schedule on the machine that targets are stated for: one port a rank."""
     topology = Topology.uniform(schedule.world_size, alpha=ALPHA_S, bandwidth=BANDWIDTH)
     return cost(schedule, nbytes=WHOLE_BYTES, topology=topology)
+
+
+def _silent(refusal: object) -> ScheduleError | None:
+    """Return the fault of a ValueError that explains nothing; None if it has a sentence."""
+    if len(_text(refusal).split()) >= WORDS_OF_A_SENTENCE:
+        return None
+    return ScheduleError(
+        "it raises ValueError without a sentence; say which n it cannot serve, and why",
+        kind="refusal",
+    )
 
 
 def _amount_to_evaluate(answer: object) -> int:
@@ -647,6 +665,7 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
         "again_step": lambda: _delivered_again(schedule)[0],
         "again_src": lambda: _delivered_again(schedule)[1],
         "again_dst": lambda: _delivered_again(schedule)[2],
+        "again_chunk": lambda: _delivered_again(schedule)[3],
     }
     return _Facts(facts, later)
 
@@ -692,10 +711,10 @@ def _lost_chunks(schedule: Schedule | None, kind: str | None) -> list[int]:
 
 def _delivered_again(
     schedule: Schedule | None,
-) -> tuple[int, int, int] | tuple[None, None, None]:
-    """Return (step, src, dst) of the first copy to somebody who has, or just got, the chunk."""
+) -> tuple[int, int, int, int] | tuple[None, None, None, None]:
+    """Return (step, src, dst, chunk) of the first copy to one who has, or just got, the chunk."""
     if schedule is None:
-        return None, None, None
+        return None, None, None, None
     promise = contract(schedule.collective)
     size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
     held = {
@@ -712,8 +731,8 @@ def _delivered_again(
 
     for number, transfer in schedule.transfers():
         if delivered(transfer):
-            return number, transfer.src, transfer.dst
-    return None, None, None
+            return number, transfer.src, transfer.dst, transfer.chunk
+    return None, None, None, None
 
 
 __all__ = [

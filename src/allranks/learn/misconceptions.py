@@ -105,6 +105,65 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-BROADCAST-ADDS": "Broadcast copies the root's data; nothing is added to anything.",
     "M-REDUCE-ROOT-SENDS": "In a reduce the root only receives; every other rank sends S once.",
     "M-OTHER-REGION": "Which algorithm wins depends on the size: price each one, then compare.",
+    # chapter 04
+    "M-GROWS-WITH-N": (
+        "With S fixed, more ranks mean shorter blocks: the bytes per rank tend to S, and only the "
+        "number of αs grows."
+    ),
+    "M-AG-IS-N-BCASTS": (
+        "n broadcasts in turn end with the same result and move the same bytes in all; but they "
+        "run one after another, where an all-gather lets every rank send in every step."
+    ),
+    "M-BRUCK-POW2": "Bruck works for any n; recursive doubling does not.",
+    "M-DOUBLING-ANY-N": (
+        "Recursive doubling needs a power of two, because its partners are rank XOR 1, 2, 4, ...; "
+        "for other n some of them do not exist."
+    ),
+    "M-LOG-STEPS-LESS-BYTES": (
+        "Fewer steps do not mean fewer bytes: every rank has to take in the n - 1 blocks that it "
+        "lacks."
+    ),
+    "M-BIDIR-FREE": (
+        "On one port the second direction is a second message through the same door: it pays its "
+        "own α and its own bytes, and nothing is gained."
+    ),
+    "M-OWN-BLOCK-AGAIN": (
+        "In a ring a rank sends its own block once; after that it passes on what it got last."
+    ),
+    "M-RING-AHEAD": (
+        "In a ring that sends to the right, blocks come from the left: in step s rank r passes on "
+        "block r - s, not r + s."
+    ),
+    "M-ONE-BLOCK": (
+        "A rank can send everything it holds in one message; then what everybody holds doubles in "
+        "each step."
+    ),
+    "M-BRUCK-LAST-FULL": (
+        "Bruck's last message carries only what is still missing, n - 2^(L-1) blocks."
+    ),
+    "M-BRUCK-DIRECTION": (
+        "A rank that sends its blocks r, r + 1, ... to rank r - d collects a run of blocks that "
+        "begins with its own; sent to rank r + d, the run has a hole."
+    ),
+    "M-ROTATION": (
+        "In Bruck's plain buffer the blocks lie in the order r, r + 1, ..., so rank r has to turn "
+        "it by r places at the end; only rank 0 need not."
+    ),
+    "M-SKIP-PARTNER": (
+        "A rank whose partner does not exist misses what that partner would have brought; refuse "
+        "such an n, or use Bruck."
+    ),
+    "M-PAT-CEIL": (
+        "PAT takes ceil(lg n) sends, but for n = 2^k + 1 with k of at least 2 one more, k + 2."
+    ),
+    "M-OWN-BLOCK-ONLY": (
+        "In a ring a rank sends its own block and passes on n - 2 others, so what it sends in all "
+        "does not shrink with n."
+    ),
+    "M-NCCL-AG-TREE": (
+        "NCCL v2.30.7 has Ring, PAT, NVLS and CollNetDirect for all-gather; its Tree serves "
+        "all-reduce alone."
+    ),
 }
 
 

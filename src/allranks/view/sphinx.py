@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
@@ -112,8 +113,12 @@ class _Figure(SphinxDirective):
 
     @property
     def machine(self) -> Topology:
-        """Return the house machine with n ranks."""
-        return Topology.preset(self.options.get("machine", "bench"), self.n)
+        """Return the house machine with n ranks; `:ports: 2` makes another of it, bench-2-ports."""
+        made = Topology.preset(self.options.get("machine", "bench"), self.n)
+        ports = self.options.get("ports")
+        return (
+            made if ports is None else replace(made, ports=ports, name=f"{made.name}-{ports}-ports")
+        )
 
     @property
     def controls(self) -> dict[str, Any]:
@@ -137,6 +142,7 @@ class ChunkFlow(_Figure):
         "outer": directives.unchanged_required,
         "nbytes": directives.unchanged_required,
         "machine": directives.unchanged_required,
+        "ports": directives.positive_int,
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "clock": directives.unchanged_required,
@@ -191,6 +197,7 @@ class ChunkRace(_Figure):
         "root": directives.nonnegative_int,
         "nbytes": directives.unchanged_required,
         "machine": directives.unchanged_required,
+        "ports": directives.positive_int,
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "count": directives.unchanged_required,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,16 @@ def cost(  # noqa: PLR0913 - what a price depends on
     chunks: int | None = None,
     machine: str = "bench",
     clock: str = LOCKSTEP,
+    ports: int | None = None,
 ) -> Cost:
-    """Return the cost of S bytes on n ranks of a house machine."""
+    """Return the cost of S bytes on n ranks of a house machine, with its ports or as many."""
     made = schedule(collective, algorithm, n=n, root=root, chunks=chunks)
-    return cost_of(made, nbytes=S, topology=Topology.preset(machine, n), clock=clock)
+    return cost_of(made, nbytes=S, topology=_with_ports(machine, n, ports), clock=clock)
+
+
+def _with_ports(machine: str, n: int, ports: int | None) -> Topology:
+    made = Topology.preset(machine, n)
+    return made if ports is None else replace(made, ports=ports)
 
 
 def price(  # noqa: PLR0913 - what a price depends on

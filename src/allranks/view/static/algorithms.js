@@ -49,6 +49,7 @@ import {
  * @property {boolean} open whether the number of chunks may be chosen
  * @property {(n: number, given: Parameters) => number} switches
  * @property {(n: number, given: Parameters) => boolean} able whether there is a schedule for these numbers
+ * @property {string} needs what n must be, in the words of allranks.algorithms; "" where any n will do
  */
 
 const ONE = () => 1;
@@ -61,7 +62,7 @@ const ONE_ABOVE = (n) => (n > 1 ? 1 : 0);
 
 /** @param {Algorithm["steps"]} steps @param {Algorithm["chunks"]} [chunks] @param {Partial<Algorithm>} [more] @returns {Algorithm} */
 function algorithm(steps, chunks = ONE, more = {}) {
-  return { steps, chunks, open: false, switches: () => 0, able: () => true, ...more };
+  return { steps, chunks, open: false, switches: () => 0, able: () => true, needs: "", ...more };
 }
 
 const NOTHING = { root: 0, nodeSize: null, inner: null, outer: null, radix: null };
@@ -97,8 +98,8 @@ export const ALGORITHMS = {
   all_gather: {
     ring: algorithm(ringAllGather, PER_RANK),
     bidirectional_ring: algorithm(bidirectionalRingAllGather, PER_RANK),
-    neighbor_exchange: algorithm(neighborExchangeAllGather, PER_RANK, { able: (n) => n === 1 || n % 2 === 0 }),
-    recursive_doubling: algorithm(recursiveDoublingAllGather, PER_RANK, { able: (n) => n === powerOfTwo(n) }),
+    neighbor_exchange: algorithm(neighborExchangeAllGather, PER_RANK, { able: (n) => n === 1 || n % 2 === 0, needs: "needs an even number of ranks" }),
+    recursive_doubling: algorithm(recursiveDoublingAllGather, PER_RANK, { able: (n) => n === powerOfTwo(n), needs: "needs a power of two" }),
     bruck: algorithm(bruckAllGather, PER_RANK),
     direct: algorithm(directAllGather, PER_RANK),
     pat: algorithm(patAllGather, PER_RANK),
@@ -152,6 +153,16 @@ const MOST_TRANSFERS = 100_000;
 export function find(collective, name) {
   const named = Object.hasOwn(ALGORITHMS, collective) ? ALGORITHMS[collective] : undefined;
   return (named && Object.hasOwn(named, name) ? named[name] : undefined) ?? null;
+}
+
+/**
+ * Why n ranks cannot run an algorithm, as words behind its name; "" where they can.
+ * @param {string} collective @param {string} name @param {number} n @returns {string}
+ */
+export function refusal(collective, name, n) {
+  const entry = find(collective, name);
+  if (!entry?.needs) return "";
+  return entry.able(n, { ...NOTHING, chunks: entry.chunks(n, NOTHING) }) ? "" : entry.needs;
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 // What a reader can change in a <chunk-flow>: pickers, sliders and the choice of the axis.
 
-import { ROOTED } from "./algorithms.js";
+import { refusal, ROOTED } from "./algorithms.js";
 import { range } from "./algorithms/base.js";
 import { picker, slider } from "./controls.js";
 import { h } from "./dom.js";
@@ -39,7 +39,19 @@ export function flowControls(flow, change, ranks) {
     puts[name] = (value) => made.put(Number(value));
   };
   const algorithms = Array.isArray(asked["algorithm"]) ? asked["algorithm"].map(String) : [];
-  if (algorithms.length) pick("algorithm", "algorithm", algorithms.map((name) => [name, words(name)]), schedule.algorithm);
+  if (algorithms.length) {
+    const select = pick("algorithm", "algorithm", algorithms.map((name) => [name, words(name)]), schedule.algorithm);
+    // what these ranks cannot run stays in the list, grey, with the reason
+    puts["algorithm"] = (value) => {
+      for (const option of select.options) {
+        const reason = refusal(schedule.collective, option.value, ranks());
+        option.disabled = reason !== "";
+        option.textContent = words(option.value) + (reason ? `: ${reason}` : "");
+      }
+      select.value = String(value);
+    };
+    puts["algorithm"](schedule.algorithm);
+  }
   /** @param {string} name @param {string} text @param {number | undefined} chosen */
   const count = (name, text, chosen) => {
     const ends = asked[name];

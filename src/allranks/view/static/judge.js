@@ -57,7 +57,7 @@ const UNITS = (() => {
   for (const [unit, factor] of Object.entries({ s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, min: 60 })) {
     table[unit] = { kind: "time", factor };
   }
-  for (const word of ["steps", "step", "messages", "message", "elements", "element", "ranks", "rank", "chunks", "chunk", "segments", "segment", "transfers", "transfer", "alphas", "alpha"]) {
+  for (const word of ["steps", "step", "messages", "message", "elements", "element", "ranks", "rank", "chunks", "chunk", "segments", "segment", "transfers", "transfer", "blocks", "block", "alphas", "alpha"]) {
     table[word] = { kind: word.replace(/s$/, ""), factor: 1 };
   }
   return table;

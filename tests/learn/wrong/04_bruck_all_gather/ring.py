@@ -1,0 +1,11 @@
+"""Wrong on purpose: one chunk per message, as in a ring."""
+
+from allranks import Op, Transfer
+
+
+def bruck_all_gather(world_size):
+    for step in range(world_size - 1):
+        yield [
+            Transfer(rank, (rank - 1) % world_size, (rank + step) % world_size, Op.COPY)
+            for rank in range(world_size)
+        ]
