@@ -8,14 +8,16 @@ in which it came to lie still.
 A transfer that was left out is nowhere in the schedule, and often several steps would do for it: in
 a binomial gather, a leaf may send in the first step as well as later. So no definition can always
 name the step of the author's mind. What is promised is this: before the step that is named, or at
-its end if it is the last one, the rank that is named as `peer` holds parts that `rank` ends without
-and may send them there.
+its end if it is the last one, the rank that is named as `peer` holds parts that `rank` ends
+without. In a chunk small enough to try (`repair`), one transfer more from there in this step makes
+the chunk right; where no single one does, it brings parts to `rank`, or the message says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from allranks.collectives import Contract, Size
@@ -33,9 +35,13 @@ from allranks.verify.play import (
     twice,
     where,
 )
+from allranks.verify.repair import Bench, Repair
 from allranks.verify.silences import Silences
 
 Moves: TypeAlias = dict[int, list[Transfer]]  # the transfers of one chunk by their step
+
+
+KEEP = "REDUCE keeps it"
 
 
 class _Fault(NamedTuple):
@@ -117,6 +123,7 @@ class _Film:
         chunk: int,
         moves: Mapping[int, Sequence[Transfer]],
     ) -> None:
+        self.chunk = chunk
         self.held: list[_Value | None] = [None] * schedule.num_endpoints
         self.values: list[_Value] = []
         self.replaced: dict[int, int] = {}  # id of a value: the step whose end it did not outlive
@@ -196,7 +203,7 @@ def first_fault(
     failed = frozenset(fault.rank for fault in faults)
     case = _Case(schedule, promise, size, failed, Silences(schedule))
     return _earliest(
-        error
+        (error, partial(_advised, case, film, moves[chunk], error))
         for chunk in sorted(by_chunk)
         for film in [_Film(schedule, promise, size, chunk, moves[chunk])]
         for error in _traced(case, film, by_chunk[chunk])
@@ -217,17 +224,95 @@ def first_fault_of_films(
     """
     case = _Case(schedule, promise, size, failed, Silences(schedule))
 
-    def errors() -> Iterator[ScheduleError]:
+    def errors() -> Iterator[_Blamed]:
         for chunk, moves in films:
             film = _Film(schedule, promise, size, chunk, moves)
             held = [value.parts if value else 0 for value in film.held]
-            yield from _traced(case, film, faults_of(promise, size, chunk, held))
+            for error in _traced(case, film, faults_of(promise, size, chunk, held)):
+                yield error, partial(_advised, case, film, moves, error)
 
     return _earliest(errors())
 
 
-def _earliest(errors: Iterable[ScheduleError]) -> ScheduleError:
-    return min(errors, key=lambda error: -1 if error.step is None else error.step)
+_Blamed: TypeAlias = tuple[ScheduleError, Callable[[], ScheduleError]]
+
+
+def _earliest(errors: Iterable[_Blamed]) -> ScheduleError:
+    """Return the first error of the earliest step, with an advice that was tried."""
+    best: _Blamed | None = None
+    first = 0
+    for error, advised in errors:
+        step = -1 if error.step is None else error.step
+        if best is None or step < first:
+            best, first = (error, advised), step
+        if first <= 0:  # none can be earlier: without a step there is none in the schedule
+            break
+    if best is None:
+        message = "no fault"
+        raise AssertionError(message)
+    return best[1]()
+
+
+def _advised(case: _Case, film: _Film, moves: Moves, error: ScheduleError) -> ScheduleError:
+    """Return the error of a part that is missing with an advice that works, if any does.
+
+    An advice that would not work gives way to the first step in which one transfer more makes the
+    whole chunk right. Where no single transfer does, the error says no more than what is so.
+    """
+    if error.kind != "missing" or error.step is None or error.chunk is None:
+        return error
+    bench = Bench(case.schedule, case.promise, case.size, error.chunk, moves)
+    if not bench.is_small() or _works(bench, moves, error):
+        return error
+    repair = bench.find(_missing_of(case, film, error))
+    if repair:
+        return _repairable(case, error, repair)
+    if error.peer is not None and not bench.brings(error.step, error.peer, error.rank):
+        error.message = error.message.partition(", add the transfer")[0]
+        error.message += ", and no single transfer more makes the chunk right"
+        error.args = (error.message,)
+    return error
+
+
+def _works(bench: Bench, moves: Moves, error: ScheduleError) -> bool:
+    """Tell whether the advice of an error makes its chunk right, or is none to try."""
+    step = error.step or 0
+    if error.peer is not None:
+        return bench.find_from(step, error.peer) is not None
+    if not error.message.endswith(KEEP):
+        return True
+    copied = next(one for one in moves[step] if (one.src, one.dst) == (error.src, error.dst))
+    return bench.is_right_as_a_sum(step, copied)
+
+
+def _missing_of(case: _Case, film: _Film, error: ScheduleError) -> int:
+    """Return all parts of a chunk that some rank ends without."""
+    missing = 0
+    for rank in range(case.size.world_size):
+        promised = case.promise.ends(rank, film.chunk, case.size)
+        value = film.held[rank]
+        if promised is not None:
+            missing |= mask_of(promised) & ~once(value.parts if value else 0)
+    assert missing, error  # noqa: S101 - the error says that some are
+    return missing
+
+
+def _repairable(case: _Case, error: ScheduleError, repair: Repair) -> ScheduleError:
+    """Return the error of a transfer that was left out, by its place."""
+    step, transfer = repair
+    src, dst = (name_of(case.schedule, end) for end in (transfer.src, transfer.dst))
+    message = (
+        f"step {step}: chunk {transfer.chunk}: {src} has what others end without and does not send "
+        f"it to {dst}; add {src} -> {dst} ({transfer.op.name}) in this step"
+    )
+    return ScheduleError(
+        message,
+        kind="missing",
+        rank=error.rank,
+        step=step,
+        peer=transfer.src,
+        chunk=transfer.chunk,
+    )
 
 
 def _traced(case: _Case, film: _Film, faults: Sequence[_Fault]) -> Iterator[ScheduleError]:
@@ -401,7 +486,7 @@ def _replaced(schedule: Schedule, film: _Film, fault: _Fault) -> ScheduleError |
     if value.lost and once(value.lost.parts) & once(source.parts):
         advice = "send a chunk that contains what is there already"
     else:
-        advice = "REDUCE keeps it"
+        advice = KEEP
     message = (
         f"{where(schedule, value.step, transfer)}: COPY replaces what "
         f"{name_of(schedule, transfer.dst)} holds and loses {whose}; {advice}"
@@ -530,10 +615,11 @@ def _first_chance(
     A step in which `target` receives nothing comes first.
     """
     holder = carrying[0].endpoint
-    chances = [
-        step
-        for step in silences[holder].silent_steps()
-        if any(value.step < step <= film.replaced.get(id(value), step) for value in carrying)
-    ]
-    free = [step for step in chances if step not in silences[target].receives]
-    return ((free or chances)[0], holder) if chances else None
+    busy = silences[target].receives
+    first: int | None = None
+    for step in silences[holder].silent_steps():
+        if any(value.step < step <= film.replaced.get(id(value), step) for value in carrying):
+            if step not in busy:
+                return step, holder
+            first = step if first is None else first
+    return None if first is None else (first, holder)
