@@ -651,6 +651,7 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
     facts.update({name: getattr(outcome.cost, name, 0) for name in COUNTED})
     transfers = [] if schedule is None else list(schedule.transfers())
     facts["transfers"] = len(transfers)
+    facts["steps"] = 0 if schedule is None else len(schedule.steps)
     facts["ops"] = sorted({transfer.op.value for _, transfer in transfers})
     together = [t for number, t in transfers if number == facts["step"]]
     src, dst, chunk = facts["src"], facts["dst"], facts["chunk"]

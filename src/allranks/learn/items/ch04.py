@@ -24,7 +24,7 @@ from allranks.learn.templates import (
     us,
     wrong,
 )
-from allranks.schedule import Schedule, Transfer
+from allranks.schedule import Schedule, Transfer, counted
 from allranks.topology import Topology
 from allranks.verify import states
 
@@ -174,7 +174,9 @@ def next_ring(draw: Draw) -> Data:
         _next_trap(
             ahead,
             "M-RING-AHEAD",
-            f"Rank {rank} has chunk {ahead.chunk} only after {held} steps.",
+            f"Rank {rank} has chunk {ahead.chunk} only after {held} steps."
+            if held > step
+            else f"Rank {rank} passed chunk {ahead.chunk} on already, in step {held}.",
         ),
     ]
     return keyed(
@@ -183,7 +185,8 @@ def next_ring(draw: Draw) -> Data:
         f"in step {step}? (The first step is step 0.)",
         {"world_size": n, "num_chunks": n, "answers": [_row(key)]},
         traps,
-        feedback_right=f"What left rank {key.chunk} in step 0 has come {step} places to the right.",
+        feedback_right=f"What left rank {key.chunk} in step 0 has come "
+        f"{counted(step, 'place')} to the right.",
         feedback_else="With COPY, to the right: the chunk that set out s places to the left.",
     )
 
@@ -220,7 +223,8 @@ def state_after(draw: Draw) -> Data:
             "parts": [chunk],
             "misconception": "M-RING-AHEAD",
             "feedback": told(
-                "M-RING-AHEAD", f"Chunk {chunk} reaches rank {asked} in step {arrives[chunk]}."
+                "M-RING-AHEAD",
+                f"Chunk {chunk} comes to rank {asked} only after {arrives[chunk] + 1} steps.",
             ),
         }
         for chunk in range(n)
@@ -448,7 +452,7 @@ def spot_program(draw: Draw) -> Data:
     ]
     cure = {
         "turn": f"Rank {rank} holds the blocks from its own on, and never turns them.",
-        "cut": f"The last message is not cut, so {len(got) - n} of the blocks come twice.",
+        "cut": f"The last message is not cut, so {counted(len(got) - n, 'block')} too many arrive.",
     }[fault]
     return keyed(
         "spot",

@@ -293,10 +293,12 @@ export class ChunkRace extends PlayerElement {
       svg.append(s("rect", { x: this.laneX, y: y + 24, width: this.laneW, height: 22, rx: 4, class: "ar-track" }), name, fill, cuts, end);
       const base = narrow ? y + 112 : y + 52;
       const each = span / lane.cost.sent.length;
+      // numbers of two digits need more room; where it is narrow, not every rank has its number
+      const every = Math.ceil((race.n > 10 ? 20 : 14) / each);
       const bars = lane.cost.sent.map((_, rank) => {
         const rect = s("rect", { x: bytesX + rank * each, y: base, width: Math.max(each - (each > 4 ? 2 : 0.3), 0.7), height: 0, class: "ar-bytes", fill: `var(--ar-rank-${rank % 8})` });
         svg.append(rect);
-        if (each >= 14) svg.append(s("text", { x: bytesX + rank * each + each / 2 - 1, y: base + 13, class: "ar-axis", "text-anchor": "middle" }, String(rank)));
+        if (rank % every === 0) svg.append(s("text", { x: bytesX + rank * each + each / 2 - 1, y: base + 13, class: "ar-axis", "text-anchor": "middle" }, String(rank)));
         return { rect, rank, base };
       });
       svg.append(s("line", { x1: bytesX, x2: bytesX + span, y1: base + 0.5, y2: base + 0.5, class: "ar-floor" }));
