@@ -324,3 +324,35 @@ def test_a_schedule_of_another_name_may_use_any_switch_that_adds():
     tree = build("all_reduce", "sharp", world_size=8)
     own = Schedule("all_reduce", "mine", 8, tree.num_chunks, tree.steps, num_switches=1)
     assert cost(own, nbytes=2**20, topology=topology).seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("machine", "n", "nodes", "options", "words"),
+    [
+        ("rail-cluster", 32, 16, {"inner": "nvls"}, "inner is 'nvls'.*holds 8 ranks"),
+        ("dgx-h100", 16, (6, 6, 4), {"inner": "nvls"}, "inner is 'nvls'.*holds 8 ranks"),
+        ("dgx-h100", 8, 4, {"outer": "sharp"}, "outer is 'sharp'.*on one node"),
+    ],
+)
+def test_switches_of_a_hierarchy_stand_where_they_can(machine, n, nodes, options, words):
+    topology = Topology.preset(machine, n)
+    asked = {"world_size": n, "nbytes": 2**20, "topology": topology, **options}
+    with pytest.raises(ValueError, match=words):
+        price("all_reduce", "hierarchical", node_size=nodes, **asked)
+    plain = price("all_reduce", "hierarchical", node_size=nodes, **(asked | dict.fromkeys(options)))
+    assert plain.switch_bytes_in == 0
+
+
+def test_nvls_inside_nodes_and_sharp_between_them_are_priced_where_they_stand():
+    topology = Topology.preset("rail-cluster", 32)
+    found = price(
+        "all_reduce",
+        "hierarchical",
+        world_size=32,
+        nbytes=2**30,
+        topology=topology,
+        node_size=4,
+        inner="nvls",
+        outer="sharp",
+    )
+    assert found.switch_bytes_in > 0

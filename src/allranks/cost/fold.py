@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 
 from allranks.algorithms import NodeSize, Plan, algorithms, plan_of
+from allranks.algorithms.hierarchical import NODE_SIZE, node_sizes
 from allranks.collectives import contract
 from allranks.cost.checks import check_topology
 from allranks.cost.forms import FORMS, Run, Shift, Stream
@@ -18,7 +20,7 @@ from allranks.cost.streams import add_stream
 from allranks.cost.tally import Tally
 from allranks.cost.walk import BLOCK, placed
 from allranks.errors import unknown_name
-from allranks.topology import Topology
+from allranks.topology import Tier, Topology
 
 
 def price(  # noqa: PLR0913 - the parameters of every algorithm
@@ -84,6 +86,8 @@ def price(  # noqa: PLR0913 - the parameters of every algorithm
     promise.size(world_size, plan.num_chunks, plan.parameters.get("root"))
     check_topology(topology, world_size)
     sizes = equal_chunks(nbytes, world_size, plan.num_chunks, promise.pieces(world_size))
+    if algorithm == "hierarchical":
+        _check_switches_of_nodes(plan, world_size, topology)
     ends = _switch_messages(collective, algorithm, plan, world_size, topology)
     tally = Tally(placed(topology, world_size, plan.num_switches, sizes, *ends, algorithm))
     if world_size > 1:
@@ -95,6 +99,30 @@ def price(  # noqa: PLR0913 - the parameters of every algorithm
 def _runs(collective: str, algorithm: str, plan: Plan, n: int) -> Iterator[Run]:
     parameters = {name: value for name, value in plan.parameters.items() if name != "num_chunks"}
     yield from FORMS[collective, algorithm].phases(n, plan.num_chunks, **parameters)
+
+
+def _check_switches_of_nodes(plan: Plan, n: int, topology: Topology) -> None:
+    """Refuse NVLS beyond one node of the machine, and SHARP within one."""
+    tiers: tuple[Tier, ...] = getattr(topology.network, "tiers", ())
+    held = topology.node_size
+    if held is None or not any(isinstance(tier.reduces, str) for tier in tiers):
+        return  # switches that add in any way add wherever they stand
+    sizes = node_sizes(n, plan.parameters.get("node_size", NODE_SIZE))
+    if plan.parameters.get("inner") == "nvls" and any(
+        first // held != (first + size - 1) // held
+        for first, size in zip(accumulate(sizes, initial=0), sizes, strict=False)
+    ):
+        message = (
+            f"inner is 'nvls', and some node that was asked for is not within one node of "
+            f"{topology.name!r}, which holds {held} ranks; give a node_size that divides {held}"
+        )
+        raise ValueError(message)
+    if plan.parameters.get("outer") == "sharp" and n <= held and tiers[0].reduces is not True:
+        message = (
+            f"outer is 'sharp', but all {n} ranks are on one node of {topology.name!r}, whose "
+            "switch does not add so; choose another outer algorithm"
+        )
+        raise ValueError(message)
 
 
 def _switch_messages(

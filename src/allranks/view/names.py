@@ -15,6 +15,7 @@ PARAMETERS = ("node_size", "radix", "inner", "outer")
 def title_of(schedule: Schedule, parameters: Mapping[str, Any] | None = None) -> str:
     """Return the heading of a schedule's figure.
 
+    >>> from allranks.algorithms import build
     >>> title_of(build("broadcast", "chain", world_size=6, num_chunks=4))
     'Chain broadcast on 6 ranks, root 0, 4 chunks'
     """
