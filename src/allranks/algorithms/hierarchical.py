@@ -46,8 +46,9 @@ def hierarchical_all_reduce(
     every node. Where nodes differ, the vector is cut into as many slots as the least common
     multiple of their sizes: a rank of a node of g ranks holds 1/g of them, and for every slot there
     is one all-reduce between the ranks that hold it. So no rank is idle. `inner` is an algorithm
-    that all_gather and reduce_scatter both have, `outer` one of all_reduce; both run with their
-    usual numbers of chunks. Nodes with fewer steps than others wait.
+    that all_gather and reduce_scatter both have (or recursive_halving, whose all_gather is
+    recursive_doubling), `outer` one of all_reduce; both run with their usual numbers of chunks.
+    Nodes with fewer steps than others wait.
 
     `outer="sharp"` is what NCCL calls CollNet: S/g up to the network's switches and as much down,
     in two steps (NVIDIA/nccl#457). `inner="nvls"` with `outer="double_binary_tree"` is its
@@ -67,7 +68,7 @@ def hierarchical_all_reduce(
         embed(across.generator(len(sizes)), [*share.ranks, *above], _cut(share.chunks, pieces))
         for share, above in zip(parts, switches_between(sizes, inner, outer), strict=True)
     )
-    yield from _inside(_chosen("all_gather", inner), nodes, whole)
+    yield from _inside(_chosen("all_gather", backwards(inner)), nodes, whole)
 
 
 def hierarchical_all_to_all(
@@ -222,6 +223,15 @@ def node_sizes(world_size: int, node_size: NodeSize) -> tuple[int, ...]:
     return (node_size,) * full + ((rest,) if rest else ())
 
 
+def backwards(inner: str) -> str:
+    """Return the all_gather that plays a reduce_scatter backwards: mostly its namesake.
+
+    >>> backwards("ring"), backwards("recursive_halving")
+    ('ring', 'recursive_doubling')
+    """
+    return "recursive_doubling" if inner == "recursive_halving" else inner
+
+
 def all_reduce_chunks(
     world_size: int,
     node_size: NodeSize = NODE_SIZE,
@@ -235,7 +245,7 @@ def all_reduce_chunks(
     """
     sizes = node_sizes(world_size, node_size)
     slots = math.lcm(*sizes) * _chosen("all_reduce", outer).default_chunks(len(sizes))
-    inside = (_chosen(collective, inner) for collective in ("reduce_scatter", "all_gather"))
+    inside = (_chosen("reduce_scatter", inner), _chosen("all_gather", backwards(inner)))
     return math.lcm(slots, *(entry.default_chunks(g) for entry in inside for g in set(sizes)))
 
 
@@ -299,13 +309,21 @@ def _wrong_choice(
     table = _table()
     known = {algorithm for _, algorithm in table}
     unfit = ONE_DOMAIN if (parameter, *collectives) == ("outer", "all_reduce") else {}
-    fit = {name for name in known - set(unfit) if all((of, name) in table for of in collectives)}
+    fit = {
+        one
+        for one in known - set(unfit)
+        if all((of, backwards(one) if of == "all_gather" else one) in table for of in collectives)
+    }
     if name not in known:
         return unknown_name(f"{parameter} algorithm", name, fit)
     if name not in fit:
         lacks = unfit.get(name, f"is not for {' and '.join(collectives)}")
         return f"{parameter} is {name!r}, which {lacks}; use one of {', '.join(sorted(fit))}"
-    reasons = (table[of, name].refuse(size) for of in collectives for size in sorted(sizes))
+    reasons = (
+        table[of, backwards(name) if of == "all_gather" else name].refuse(size)
+        for of in collectives
+        for size in sorted(sizes)
+    )
     return next((f"{parameter}: {reason}" for reason in reasons if reason), "")
 
 

@@ -11,7 +11,12 @@ import numpy as np
 from allranks.algorithms.double_tree import chunk_distance
 from allranks.algorithms.folded import films
 from allranks.algorithms.folded.rows import COPY, NOTHING, REDUCE, Array, Rows, both, rows_of, then
-from allranks.algorithms.hierarchical import NODE_SIZE, all_reduce_switches, node_sizes
+from allranks.algorithms.hierarchical import (
+    NODE_SIZE,
+    all_reduce_switches,
+    backwards,
+    node_sizes,
+)
 
 ALONE = "no symmetry needed: every chunk is filmed"
 ROTATION = "rotation: chunk c moves as chunk 0 does, with rank r + c in the place of rank r"
@@ -267,7 +272,8 @@ def _hierarchical_all_reduce(size: Size) -> Pattern | None:
     sizes = node_sizes(size.n, size.parameters.get("node_size", NODE_SIZE))
     inner, outer = (size.parameters.get(name, "ring") for name in ("inner", "outer"))
     g, num_nodes, pieces = sizes[0], len(sizes), size.num_chunks // sizes[0]
-    inside = [pack_of(of, inner, Size(g, g, 0, {})) for of in ("reduce_scatter", "all_gather")]
+    halves = (("reduce_scatter", inner), ("all_gather", backwards(inner)))
+    inside = [pack_of(of, name, Size(g, g, 0, {})) for of, name in halves]
     across = pack_of("all_reduce", outer, Size(num_nodes, pieces, 0, {}))
     if len(set(sizes)) > 1 or across is None or across.place(np.arange(pieces)).delay.any():
         return None

@@ -18,6 +18,7 @@ from allranks.algorithms import ALGORITHMS
 from allranks.algorithms.hierarchical import (
     NODE_SIZE,
     NodeSize,
+    backwards,
     node_sizes,
     nodes_of,
     shares,
@@ -56,7 +57,7 @@ def hierarchical_all_reduce(
         np.array([len(share.chunks) // pieces for share in parts], dtype=np.int64),
         equal=len(set(sizes)) == 1,
     )
-    yield from _inside(("all_gather", inner), nodes, num_chunks)
+    yield from _inside(("all_gather", backwards(inner)), nodes, num_chunks)
 
 
 def hierarchical_all_to_all(

@@ -32,7 +32,7 @@ export function hierarchicalAllReduce(n, given, table) {
   return [
     ...inside(table("reduce_scatter", inner), nodes, whole),
     ...together(between),
-    ...inside(table("all_gather", inner), nodes, whole),
+    ...inside(table("all_gather", backwards(inner)), nodes, whole),
   ];
 }
 
@@ -44,13 +44,18 @@ export function allReduceSwitches(n, given, table) {
   return afterNodes(nodesOf(sizes, table("reduce_scatter", given.inner ?? "ring"))) + between - n;
 }
 
+/** @param {string} inner @returns {string} the all_gather that plays a reduce_scatter backwards */
+function backwards(inner) {
+  return inner === "recursive_halving" ? "recursive_doubling" : inner;
+}
+
 /** @param {number} n @param {Given} given @param {Table} table @returns {number} */
 export function allReduceChunks(n, given, table) {
   const sizes = nodeSizes(n, given.nodeSize);
   const slots = sizes.reduce(leastCommonMultiple, 1) * (table("all_reduce", given.outer ?? "ring")?.chunks(sizes.length) ?? 1);
   const inner = given.inner ?? "ring";
-  return ["reduce_scatter", "all_gather"]
-    .flatMap((collective) => sizes.map((g) => table(collective, inner)?.chunks(g) ?? 1))
+  return [table("reduce_scatter", inner), table("all_gather", backwards(inner))]
+    .flatMap((entry) => sizes.map((g) => entry?.chunks(g) ?? 1))
     .reduce(leastCommonMultiple, slots);
 }
 
@@ -61,7 +66,7 @@ export function ableToAllReduce(n, given, table) {
   return (
     fit(n, sizes) &&
     runs(table("reduce_scatter", inner), sizes) &&
-    runs(table("all_gather", inner), sizes) &&
+    runs(table("all_gather", backwards(inner)), sizes) &&
     given.outer !== ONE_DOMAIN &&
     runs(table("all_reduce", given.outer ?? "ring"), [sizes.length]) &&
     allReduceChunks(n, given, table) <= 2 ** 22
