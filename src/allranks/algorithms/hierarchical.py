@@ -309,21 +309,17 @@ def _wrong_choice(
     table = _table()
     known = {algorithm for _, algorithm in table}
     unfit = ONE_DOMAIN if (parameter, *collectives) == ("outer", "all_reduce") else {}
-    fit = {
-        one
-        for one in known - set(unfit)
-        if all((of, backwards(one) if of == "all_gather" else one) in table for of in collectives)
-    }
+
+    def keys(of_one: str) -> list[tuple[str, str]]:
+        return [(of, backwards(of_one) if of == "all_gather" else of_one) for of in collectives]
+
+    fit = {one for one in known - set(unfit) if all(key in table for key in keys(one))}
     if name not in known:
         return unknown_name(f"{parameter} algorithm", name, fit)
     if name not in fit:
         lacks = unfit.get(name, f"is not for {' and '.join(collectives)}")
         return f"{parameter} is {name!r}, which {lacks}; use one of {', '.join(sorted(fit))}"
-    reasons = (
-        table[of, backwards(name) if of == "all_gather" else name].refuse(size)
-        for of in collectives
-        for size in sorted(sizes)
-    )
+    reasons = (table[key].refuse(size) for key in keys(name) for size in sorted(sizes))
     return next((f"{parameter}: {reason}" for reason in reasons if reason), "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,6 +48,30 @@ def ranks_per_node(text: str | None) -> int | tuple[int, ...] | None:
         message = f"node size is {text!r}; it must be a number, or one per node as in 8,8,4"
         raise ValueError(message) from None
     return sizes[0] if len(sizes) == 1 else sizes
+
+
+def parameters(  # noqa: PLR0913 - the options that every algorithm's commands share
+    root: int | None,
+    chunks: int | None,
+    node_size: str | None,
+    inner: str | None,
+    outer: str | None,
+    radix: int | None,
+) -> dict[str, Any]:
+    """Return the parameters of an algorithm that the options decide, as `allranks.schedule` takes.
+
+    >>> parameters(None, 4, "8,8,4", None, "ring", None)
+    {'num_chunks': 4, 'node_size': (8, 8, 4), 'outer': 'ring'}
+    """
+    options = {
+        "root": root,
+        "num_chunks": chunks,
+        "node_size": ranks_per_node(node_size),
+        "inner": inner,
+        "outer": outer,
+        "radix": radix,
+    }
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def read(file: Path) -> str:

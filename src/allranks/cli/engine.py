@@ -22,8 +22,8 @@ from allranks.cli.app import (
     Size,
     app,
     complain,
+    parameters,
     print_json,
-    ranks_per_node,
     read,
     sentence,
 )
@@ -63,12 +63,7 @@ def schedule(  # noqa: PLR0913 - one parameter per option
         collective,
         algorithm,
         world_size=world_size,
-        root=root,
-        num_chunks=chunks,
-        node_size=ranks_per_node(node_size),
-        inner=inner,
-        outer=outer,
-        radix=radix,
+        **parameters(root, chunks, node_size, inner, outer, radix),
     )
     typer.echo(forms["json" if json_output else form](made))
 
@@ -138,12 +133,7 @@ def prove(  # noqa: PLR0913 - one parameter per option
         collective,
         algorithm,
         world_size=world_size,
-        root=root,
-        num_chunks=chunks,
-        node_size=ranks_per_node(node_size),
-        inner=inner,
-        outer=outer,
-        radix=radix,
+        **parameters(root, chunks, node_size, inner, outer, radix),
     )
     if json_output:
         print_json({"ok": True, **proof.to_dict()})
@@ -184,15 +174,7 @@ def price(  # noqa: PLR0913 - one parameter per option
     )
 
     topology = machine(world_size, alpha=alpha, bandwidth=bandwidth, preset=preset)
-    options = {
-        "root": root,
-        "num_chunks": chunks,
-        "node_size": ranks_per_node(node_size),
-        "inner": inner,
-        "outer": outer,
-        "radix": radix,
-    }
-    asked = {name: value for name, value in options.items() if value is not None}
+    asked = parameters(root, chunks, node_size, inner, outer, radix)
     rows = []
     absent: dict[str, str] = {}
     for nbytes in sizes(size):

@@ -24,8 +24,8 @@ from allranks.cli.app import (
     Size,
     app,
     complain,
+    parameters,
     print_json,
-    ranks_per_node,
 )
 
 if TYPE_CHECKING:
@@ -69,12 +69,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         collective,
         name,
         world_size=world_size,
-        root=root,
-        num_chunks=chunks,
-        node_size=ranks_per_node(node_size),
-        inner=inner,
-        outer=outer,
-        radix=radix,
+        **parameters(root, chunks, node_size, inner, outer, radix),
     )
     inputs = example_inputs(made, nbytes=nbytes, dtype=dtype)
     if trace is not None:
