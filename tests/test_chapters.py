@@ -11,24 +11,16 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from book_pages import BOOK, assert_says, chapters, fences, options, pages, prose, source
 
 import allranks as ar
-from allranks.learn.items import ch00, ch03, ch04
+from allranks.learn.quiz import item_ids
 from allranks.view.chart import measured_against_model
-from allranks.view.values import NO_BREAK, evaluate
 
-ROOT = Path(__file__).resolve().parents[1]
-BOOK = ROOT / "book"
-PAGES = ("index.md", "00-quickstart.md", "03-broadcast.md", "04-all-gather.md")
+PAGES = pages()
 LARGE = 48_000_000
-FENCE = re.compile(r"^(```+|:::+)\{?([\w-]*)\}?([^\n]*)\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
-def source(page: str) -> str:
-    return (BOOK / page).read_text(encoding="utf-8")
 
 
 def bench(n: int) -> ar.Topology:
@@ -288,31 +280,6 @@ def test_the_chart_draws_each_measurement_and_refuses_what_a_log_axis_cannot_hol
             measured_against_model(bad, label="x")
 
 
-def fences(page: str) -> list[tuple[str, str, str]]:
-    """Return (directive, argument, body) of every fence that is not inside another."""
-    found = FENCE.findall(source(page))
-    return [(name, argument.strip(), body) for _, name, argument, body in found]
-
-
-def prose(page: str) -> str:
-    """Return the text a reader reads as sentences: no front matter, cells, listings or options."""
-    text = re.sub(r"\A---\n.*?\n---\n", "", source(page), flags=re.DOTALL)
-
-    def keep_captions_and_boxes(match: re.Match[str]) -> str:
-        name, body = match[2], match[4]
-        if name in {"nccl", "takeaway"}:
-            return body
-        if name in {"chunk-flow", "chunk-race", "chunk-curve"}:
-            return "\n".join(line for line in body.splitlines() if not line.startswith(":"))
-        return ""
-
-    return FENCE.sub(keep_captions_and_boxes, text)
-
-
-def options(body: str) -> dict[str, str]:
-    return dict(re.findall(r"^:([\w-]+):[ \t]*(.*)$", body, re.MULTILINE))
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_every_show_link_names_a_figure_of_its_page(page: str) -> None:
     figures = {options(body).get("id") for name, _, body in fences(page) if "chunk-" in name}
@@ -329,16 +296,15 @@ def test_every_figure_says_that_lock_step_is_a_teaching_device(page: str) -> Non
             assert re.search("lock-step|barrier|teaching device", caption, re.IGNORECASE), body
 
 
-@pytest.mark.parametrize("chapter", ["00", "03", "04"])
-def test_every_practice_item_of_the_chapter_stands_on_its_page_once(chapter: str) -> None:
-    page = next(page for page in PAGES if page.startswith(chapter))
+@pytest.mark.parametrize("page", chapters())
+def test_every_practice_item_of_the_chapter_stands_on_its_page_once(page: str) -> None:
     placed = [
         item
         for name, argument, body in fences(page)
         if name == "chunk-quiz"
         for item in f"{argument} {re.sub(r'^:.*$', '', body, flags=re.MULTILINE)}".split()
     ]
-    assert sorted(placed) == sorted({"00": ch00, "03": ch03, "04": ch04}[chapter].ITEMS)
+    assert sorted(placed) == sorted(item_ids(page[:2]))
     assert len(placed) >= 6
     gates = [options(body).get("predict") for _, _, body in fences(page)]
     for gate in filter(None, gates):
@@ -383,18 +349,9 @@ SAYS = {
 }
 
 
-def quantity(text: str) -> tuple[float, str]:
-    number, _, unit = text.replace(",", "").partition(NO_BREAK)
-    return float(number), unit
-
-
 @pytest.mark.parametrize("page", SAYS)
 def test_the_page_says_every_number_of_its_plan(page: str) -> None:
-    roles = re.findall(r"\{engine\}`(?!chunk_lengths)([^`]*)`", source(page))
-    said = {quantity(evaluate(role.replace(r"\|", "|"))) for role in roles}
-    for wanted in SAYS[page].split("|"):
-        value, unit = quantity(wanted.replace(" ", NO_BREAK))
-        assert any(unit == u and v == pytest.approx(value, rel=5e-5) for v, u in said), wanted
+    assert_says(page, SAYS[page])
 
 
 def test_the_count_of_the_ring_is_never_claimed_for_every_algorithm() -> None:

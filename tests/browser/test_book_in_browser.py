@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from book_pages import pages
 from playwright.sync_api import Browser, Page, expect
 
 from allranks.serve.build import build
@@ -18,7 +19,7 @@ Visit = Callable[..., Page]
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 FIRST, BROADCAST = "book/00-quickstart.html", "book/03-broadcast.html"
 GATHER = "book/04-all-gather.html"
-PAGES = ["index.html", "book/index.html", FIRST, BROADCAST, GATHER, "search.html"]
+PAGES = ["index.html", *(f"book/{page[:-3]}.html" for page in pages()), "search.html"]
 BOTH = pytest.mark.parametrize("base", ["server", "folder"])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 

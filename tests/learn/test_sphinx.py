@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -59,6 +60,8 @@ def test_items_are_numbered_through_the_page_and_keep_their_seed(tmp_path):
         ("```{chunk-quiz}\n```", "no item is named"),
         ("```{chunk-quiz} 03-steps 03-steps\n```", "03-steps stands on this page already"),
         ("```{chunk-quiz} 03-steps\n:seed: -1\n```", "seed"),
+        ("{mis}`it has its own part <M-COUNT-M>`", "unknown misconception 'M-COUNT-M'"),
+        ("{mis}`never twice <M-COUNT-N>`, {mis}`M-COUNT-N`", "M-COUNT-N is answered twice"),
     ],
 )
 def test_a_mistake_in_the_directive_fails_the_build_and_names_the_line(tmp_path, directive, said):
@@ -66,3 +69,30 @@ def test_a_mistake_in_the_directive_fails_the_build_and_names_the_line(tmp_path,
     assert done.returncode != 0
     assert said in done.stderr
     assert "index.md:3" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_words_that_answer_a_misconception_are_found_from_every_page(tmp_path):
+    (tmp_path / "second.md").write_text("# Second\n\nNothing.\n", encoding="utf-8")
+    page = (
+        "# Page\n\n```{toctree}\nsecond\n```\n\n"
+        "It has {mis}`its own part <M-COUNT-N M-SCALAR>`.\n\n"
+        "{mis}`M-BARRIER` A whole paragraph.\n"
+    )
+    done, html = built(tmp_path, page)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r'<span class="ar-answer" id="answers-m-count-n">', html)
+    assert re.search(r'<p class="ar-answer" id="answers-m-barrier">\s*A whole paragraph', html)
+    here, there = (
+        links(each) for each in (html, (tmp_path / "_build" / "second.html").read_text())
+    )
+    assert here == {
+        name: f"#answers-{name.lower()}" for name in ("M-COUNT-N", "M-SCALAR", "M-BARRIER")
+    }
+    assert there == {name: f"index.html{anchor}" for name, anchor in here.items()}
+    for anchor in here.values():
+        assert f'id="{anchor[1:]}"' in html, "every link has a place to lead to"
+
+
+def links(html):
+    return json.loads(re.search(r'id="ar-anchors"[^>]*>([^<]*)<', html)[1])

@@ -67,6 +67,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "The step in which a fault is noticed is not always the one in which it entered; the first "
         "wrong event is where to look."
     ),
+    # chapter 01
+    # chapter 02
     # chapter 03
     "M-SCATTER-IS-BROADCAST": (
         "Scatter gives part r to rank r; broadcast gives everything to everybody."
@@ -164,6 +166,10 @@ MISCONCEPTIONS: dict[str, str] = {
         "NCCL v2.30.7 has Ring, PAT, NVLS and CollNetDirect for all-gather; its Tree serves "
         "all-reduce alone."
     ),
+    # chapter 05
+    # chapter 06
+    # chapter 07
+    # chapter 09
 }
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from allranks.errors import unknown_name
-from allranks.learn.items import ch00, ch03, ch04
+from allranks.learn import items
 from allranks.learn.templates import ClashError, Data, Template
 from allranks.units import Quantity, parse_quantity
 
 PASS_MARK = 0.80
 """The share of a quiz that passes it, wherever a mark is named."""
 
-ITEMS: dict[str, Template] = {**ch00.ITEMS, **ch03.ITEMS, **ch04.ITEMS}
+ITEMS: dict[str, Template] = items.load()
 TRIES = 500
 COUNTED = (
     "alphas",

@@ -74,6 +74,8 @@ function card(item, number, total) {
       const link = `${item.figure.target}${item.figure.state ? `?${item.figure.state}` : ""}`;
       lines.push(h("p", {}, h("button", { type: "button", class: "ar-show", "data-show": link }, "Show it in the figure")));
     }
+    const answered = verdict.misconception ? anchors()[verdict.misconception] : undefined;
+    if (answered) lines.push(h("p", {}, h("a", { class: "ar-answer-link", href: answered }, "Read where the text answers this")));
     feedback.replaceChildren(...lines);
     form.mark(verdict);
     again.hidden = !verdict.counts || verdict.right;
@@ -128,6 +130,11 @@ function card(item, number, total) {
     }
   } else if (known) skip.hidden = true;
   return box;
+}
+
+/** @returns {Record<string, string>} where the book answers each misconception; nothing outside the book */
+function anchors() {
+  return JSON.parse(document.getElementById("ar-anchors")?.textContent ?? "{}");
 }
 
 /** @param {Item} item @returns {Form} */

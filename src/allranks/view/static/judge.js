@@ -1,7 +1,7 @@
 // @ts-check
 // Judges answers to practice items: pure functions of (item, answer). No drawing here.
 
-/** @typedef {{id: string, text: string, right?: boolean, feedback?: string}} Option */
+/** @typedef {{id: string, text: string, right?: boolean, feedback?: string, misconception?: string | null}} Option */
 /** @typedef {[src: number, dst: number, chunk: number, op: string]} Move */
 /**
  * @typedef {object} NumberKey
@@ -9,7 +9,7 @@
  * @property {string | null} [unit]
  * @property {number} [tolerance] relative, 0.01 is one percent
  * @property {boolean} [exact]
- * @property {{value: number, feedback: string}[]} [distractors]
+ * @property {{value: number, feedback: string, misconception?: string | null}[]} [distractors]
  * @property {string} [feedback_right]
  * @property {string} [feedback_else]
  */
@@ -20,10 +20,10 @@
  * @property {string} stem
  * @property {Option[]} [options]
  * @property {NumberKey} [num]
- * @property {{entries: {id: string, text: string}[], answers: string[][], distractors?: {answer: string[], feedback: string}[], feedback_right?: string, feedback_else?: string}} [order]
- * @property {{world_size: number, num_chunks: number, cells: StateCell[], distractors?: {rank: number, chunk: number, parts: number[], feedback: string}[], feedback_right?: string, feedback_else?: string}} [state]
- * @property {{world_size: number, num_chunks: number, answers: Move[], distractors?: {transfer: Move, feedback: string}[], feedback_right?: string, feedback_else?: string}} [next]
- * @property {{lines: string[], answer: number, distractors?: {line: number, feedback: string}[], feedback_right?: string, feedback_else?: string}} [spot]
+ * @property {{entries: {id: string, text: string}[], answers: string[][], distractors?: {answer: string[], feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [order]
+ * @property {{world_size: number, num_chunks: number, cells: StateCell[], distractors?: {rank: number, chunk: number, parts: number[], feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [state]
+ * @property {{world_size: number, num_chunks: number, answers: Move[], distractors?: {transfer: Move, feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [next]
+ * @property {{lines: string[], answer: number, distractors?: {line: number, feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [spot]
  * @property {boolean} [predict]
  * @property {{target: string, state: string}} [figure]
  * @property {string} [explanation]
@@ -31,8 +31,8 @@
 /** @typedef {{rank: number, chunk: number, given?: boolean, answer: number[]}} StateCell */
 /**
  * What the page shows: `counts` is false where nothing was really answered (empty, unreadable, a
- * wrong unit prefix), so that it is no attempt.
- * @typedef {{right: boolean, counts: boolean, text: string, read?: string, marks?: Record<string, "right" | "wrong" | "missed">}} Verdict
+ * wrong unit prefix), so that it is no attempt. `misconception` is the id that the answer shows.
+ * @typedef {{right: boolean, counts: boolean, text: string, read?: string, misconception?: string | null, marks?: Record<string, "right" | "wrong" | "missed">}} Verdict
  */
 
 /** @type {Record<string, {kind: string, factor: number}>} */
@@ -178,7 +178,9 @@ export function judgeNumber(key, text) {
     return { right: true, counts: true, text: key.feedback_right ?? "That is it.", read };
   }
   for (const trap of key.distractors ?? []) {
-    if (near(value, trap.value, key)) return { right: false, counts: true, text: trap.feedback, read };
+    if (near(value, trap.value, key)) {
+      return { right: false, counts: true, text: trap.feedback, read, misconception: trap.misconception ?? null };
+    }
   }
   const prefix = prefixSlip(value, key, reading.unit);
   if (prefix) return { right: false, counts: false, text: prefix, read };
@@ -203,6 +205,7 @@ export function judgeChoice(options, chosen) {
     right,
     counts: true,
     text: option.feedback ?? (right ? "That is it." : "Not this one."),
+    misconception: right ? null : (option.misconception ?? null),
     marks: { [option.id]: right ? "right" : "wrong" },
   };
 }
@@ -215,11 +218,16 @@ export function judgeMulti(options, chosen) {
   /** @type {Record<string, "right" | "wrong" | "missed">} */
   const marks = {};
   const wrong = [];
+  /** @type {string | null} */
+  let misconception = null;
   let missed = 0;
   for (const option of options) {
     const picked = chosen.includes(option.id);
     if (picked) marks[option.id] = option.right ? "right" : "wrong";
-    if (picked && !option.right) wrong.push(option.feedback ?? `Not: ${option.text}`);
+    if (picked && !option.right) {
+      wrong.push(option.feedback ?? `Not: ${option.text}`);
+      misconception ??= option.misconception ?? null;
+    }
     if (!picked && option.right) missed += 1;
   }
   const right = wrong.length === 0 && missed === 0;
@@ -229,7 +237,7 @@ export function judgeMulti(options, chosen) {
     : [...wrong, missed ? `${missed === 1 ? "One right answer is" : `${missed} right answers are`} still missing.` : ""]
         .filter(Boolean)
         .join(" ");
-  return { right, counts: true, text, marks };
+  return { right, counts: true, text, marks, misconception };
 }
 
 /** @param {NonNullable<Item["order"]>} key @param {string[]} answer @returns {Verdict} */
@@ -244,6 +252,7 @@ export function judgeOrder(key, answer) {
     right: false,
     counts: true,
     text: trap?.feedback ?? `${key.feedback_else ?? "Not yet in order."} Place ${first + 1} is the first that does not fit.`,
+    misconception: trap?.misconception ?? null,
   };
 }
 
@@ -270,6 +279,7 @@ export function judgeState(key, chosen) {
     right: false,
     counts: true,
     text: trap?.feedback ?? `${wrong.length === 1 ? "One cell differs." : `${wrong.length} cells differ.`} ${where}${key.feedback_else ?? ""}`.trim(),
+    misconception: trap?.misconception ?? null,
     marks,
   };
 }
@@ -282,7 +292,7 @@ export function judgeNext(key, move) {
   }
   const trap = (key.distractors ?? []).find((one) => same(one.transfer, move));
   const self = move[0] === move[1] ? "A rank never sends to itself." : null;
-  return { right: false, counts: true, text: trap?.feedback ?? self ?? key.feedback_else ?? "Not this transfer." };
+  return { right: false, counts: true, text: trap?.feedback ?? self ?? key.feedback_else ?? "Not this transfer.", misconception: trap?.misconception ?? null };
 }
 
 /** @param {NonNullable<Item["spot"]>} key @param {number | null} line @returns {Verdict} */
@@ -294,6 +304,7 @@ export function judgeSpot(key, line) {
     right,
     counts: true,
     text: right ? (key.feedback_right ?? "Yes, this line.") : (trap?.feedback ?? key.feedback_else ?? "This line is right as it is."),
+    misconception: right ? null : (trap?.misconception ?? null),
     marks: { [String(line)]: right ? "right" : "wrong" },
   };
 }
