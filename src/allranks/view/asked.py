@@ -15,8 +15,9 @@ _CONTROLS = {
     "chunk-flow": ("n", "root", "algorithm", "chunks", "nbytes", "machine", *PARAMETERS),
     "chunk-race": ("n", "root", "nbytes", "k", "machine", "count"),
     "chunk-curve": ("alpha", "n", "nbytes"),
+    "chunk-message": ("alpha", "bandwidth", "nbytes"),
 }
-_RANGES = ("n", "chunks", "nbytes", "alpha", "node_size", "radix")
+_RANGES = ("n", "chunks", "nbytes", "alpha", "bandwidth", "node_size", "radix")
 _LISTS = ("algorithm", "inner", "outer")
 
 
@@ -36,7 +37,7 @@ def parse_controls(text: str, *, element: str = "chunk-flow") -> Data:
         if name in _LISTS:
             controls[name] = [each for each in value.split(",") if each]
         elif name in _RANGES and value:
-            controls[name] = _range(word, value, whole=name not in {"nbytes", "alpha"})
+            controls[name] = _range(word, value, whole=name not in {"nbytes", "alpha", "bandwidth"})
         else:
             controls[name] = True
     return controls

@@ -85,6 +85,23 @@ def curve_html(
     return _element("chunk-curve", id, curve, fallback=fallback, caption_html=caption_html)
 
 
+def message_html(
+    message: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    predict: str | None = None,
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-message>`: one message on one link. `message` is `messages.message`'s."""
+    rows = [(format_bytes(each["nbytes"]), _time(each["seconds"])) for each in message["points"]]
+    badge = f'<span class="ar-badge">{_text(message["label"])}</span>'
+    fallback = f"<p>{badge} {_text(message['title'])}</p>" + _table(("size", "time"), rows)
+    gate = f' predict="{_attribute(predict)}"' if predict else ""
+    return _element(
+        "chunk-message", id, message, fallback=fallback, caption_html=caption_html, attributes=gate
+    )
+
+
 def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None) -> str:
     """Return a `<chunk-quiz>` with one card per practice item.
 

@@ -1,8 +1,9 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
-Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`. Roles: `{engine}` computes a number,
-`{given}` is a number by definition, `{show}` sets the state of a figure of the same page. Boxes:
-`{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the page and line.
+Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`. Roles: `{engine}`
+computes a number, `{given}` is a number by definition, `{show}` sets the state of a figure of the
+same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the
+page and line.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import frames, races
+from allranks.view import frames, messages, races
 from allranks.view.asked import parse_controls
-from allranks.view.html import curve_html, flow_html, race_html
+from allranks.view.html import curve_html, flow_html, message_html, race_html
 from allranks.view.mathml import MathError, mathml
 from allranks.view.names import PARAMETERS
 from allranks.view.values import NumberError, evaluate
@@ -44,6 +45,7 @@ _STATE = {
     },
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
     "chunk-curve": {"alpha", "n", "nbytes", "S"},
+    "chunk-message": {"alpha", "bandwidth", "nbytes", "S"},
 }
 
 
@@ -66,7 +68,7 @@ class ShowNode(nodes.General, nodes.Inline, nodes.TextElement):
 
 
 class _Figure(SphinxDirective):
-    """What the three figures share: an id, numbers such as 48e6, a caption in Markdown."""
+    """What the figures share: an id, numbers such as 48e6, a caption in Markdown."""
 
     has_content = True
     element: ClassVar[str]
@@ -251,6 +253,29 @@ class ChunkCurve(_Figure):
         )
 
 
+class ChunkMessage(_Figure):
+    """One message between two ranks: `{chunk-message}`."""
+
+    element = "chunk-message"
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "nbytes": directives.unchanged_required,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "predict": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the size and the machine; the page draws the message."""
+        return messages.message(
+            nbytes=self.nbytes,
+            topology=Topology.preset(self.options.get("machine", "bench"), 2),
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
 class _Box(SphinxDirective):
     """A titled box with Markdown inside."""
 
@@ -398,7 +423,8 @@ def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for lane in data.get("lanes", ()):
         yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} µs"
     for point in data.get("points", ()):
-        yield f"{point['chunks']} segments: {point['seconds'] * 1e6:.5g} µs"
+        what = f"{point['chunks']} segments" if "chunks" in point else f"{point['nbytes']:g} bytes"
+        yield f"{what}: {point['seconds'] * 1e6:.5g} µs"
     for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
         sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
         yield f"step {number}: {sends}"
@@ -422,6 +448,8 @@ def _figure_html(node: FigureNode) -> str:
         return flow_html(data, id=name, predict=gate, caption_html=_CAPTION)
     if element == "chunk-race":
         return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
+    if element == "chunk-message":
+        return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
     return curve_html(data, id=name, caption_html=_CAPTION)
 
 
@@ -483,7 +511,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(FigureNode, html=(visit_figure, depart_figure))
     app.add_node(BoxNode, html=(visit_box, depart_box))
     app.add_node(ShowNode, html=(visit_show, depart_show))
-    for directive in (ChunkFlow, ChunkRace, ChunkCurve):
+    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage):
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
     app.add_directive("takeaway", TakeawayBox)

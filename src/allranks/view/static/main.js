@@ -3,6 +3,7 @@
 
 import { ChunkCurve } from "./chunk-curve.js";
 import { ChunkFlow } from "./chunk-flow.js";
+import { ChunkMessage } from "./chunk-message.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
 import { onShow } from "./show.js";
@@ -13,6 +14,7 @@ const ELEMENTS = [
   ["chunk-flow", ChunkFlow],
   ["chunk-race", ChunkRace],
   ["chunk-curve", ChunkCurve],
+  ["chunk-message", ChunkMessage],
 ];
 
 /** Define what this page does not know yet, and listen to its links. */

@@ -2,6 +2,7 @@
 // What every moving figure shares: a clock that the reader holds in the hand.
 
 import { dataOf, h, icon, reducedMotion, uniqueId, whenParsed } from "./dom.js";
+import { makeGate } from "./gate.js";
 import { recall } from "./memory.js";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
@@ -357,17 +358,7 @@ export class PlayerElement extends HTMLElement {
     this.gate.hidden = !wait;
     this.classList.toggle("ar-locked", wait);
     if (wait && id && !this.gate.hasChildNodes()) {
-      const skip = h("button", { type: "button", class: "ar-text-button" }, "Skip the prediction");
-      skip.addEventListener("click", () => {
-        document.dispatchEvent(new CustomEvent("allranks:skip", { detail: id }));
-        this.playButton.focus();
-      });
-      this.gate.append(
-        h("span", {}, "Predict first: the figure moves once you have committed to an answer. "),
-        h("a", { href: `#quiz-${id}` }, "Go to the question"),
-        " ",
-        skip,
-      );
+      this.gate.append(...makeGate(id, () => this.playButton.focus()));
     }
     if (opened) this.speak();
   }
