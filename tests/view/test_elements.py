@@ -11,10 +11,17 @@ from allranks.algorithms import ALGORITHMS, build
 from allranks.cost import cost
 from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, TransferRecord
 from allranks.topology import Topology
-from allranks.view import frames, races
+from allranks.view import frames, messages, races
 from allranks.view.asked import parse_controls
 from allranks.view.bundle import widget_module, write
-from allranks.view.html import curve_html, flow_html, quiz_html, race_html, self_contained
+from allranks.view.html import (
+    curve_html,
+    flow_html,
+    message_html,
+    quiz_html,
+    race_html,
+    self_contained,
+)
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 NASTY = 'a<b & "c" `x<y` $2(n-1)/n$ <img src=x onerror=alert(1)>'
@@ -155,6 +162,13 @@ def everything():
         flow_html(frames.flow_of_trace(measured()), id="fig-run"),
         flow_html(frames.flow(build("all_reduce", "ring", world_size=1)), id="fig-one"),
         quiz_html([CHOICE, NUMBER, *OTHERS], first=2, total=8),
+        message_html(
+            messages.message(
+                nbytes=1e3, controls=parse_controls("nbytes=1-1e9", element="chunk-message")
+            ),
+            id="fig-message",
+            predict="p-race",
+        ),
     ]
 
 
@@ -406,6 +420,25 @@ def test_alpha_moves_the_best_number_of_chunks(open_page):
     expect(curve.locator(".ar-say")).not_to_contain_text("is 44")
     curve.get_by_role("button", name="Reset").click()
     expect(curve.locator(".ar-say")).to_contain_text("is 44")
+
+
+def test_the_size_moves_a_message_once_the_prediction_is_made(open_page):
+    page = open_page(everything())
+    figure_ = figure(page, "fig-message")
+    size = figure_.get_by_role("slider", name="size S")
+    expect(size).to_be_disabled()
+    expect(figure_).to_contain_text("Predict first")
+    figure_.get_by_role("button", name="Skip the prediction").click()
+    expect(size).to_be_focused()
+    page.keyboard.press("End")
+    expect(figure_.locator(".ar-say")).to_contain_text("1 GB take 40.004 ms")
+    page.evaluate(
+        "document.getElementById('fig-message').apply(new URLSearchParams('nbytes=100000'))"
+    )
+    expect(figure_.locator(".ar-say")).to_contain_text("100 kB take 8 µs")
+    expect(size).to_have_attribute("aria-valuetext", "100 kB")
+    figure_.get_by_role("button", name="Reset").click()
+    expect(figure_.locator(".ar-say")).to_contain_text("1 kB take 4.04 µs")
 
 
 def test_a_choice_answers_every_answer_and_typesets_only_code(open_page):

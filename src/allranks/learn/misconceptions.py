@@ -69,6 +69,17 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     # chapter 01
     # chapter 02
+    "M-LATENCY-IS-BANDWIDTH": (
+        "More bandwidth does not lower α: it moves the bytes faster, and the first one no sooner."
+    ),
+    "M-PORT-IN-TURN": (
+        "Messages through one port in one step pass one after the other, and each pays its own α."
+    ),
+    "M-HALF-DUPLEX": (
+        "A port sends and receives at the same time: one message out and one in take as long as "
+        "one alone."
+    ),
+    "M-FIT-ONE-POINT": ("One time has α and the bytes in it; two numbers need at least two sizes."),
     # chapter 03
     "M-SCATTER-IS-BROADCAST": (
         "Scatter gives part r to rank r; broadcast gives everything to everybody."

@@ -11,14 +11,22 @@ from typing import NamedTuple
 WIDTH, HEIGHT = 200, 170
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 24, 30
 MAX_TICKS = 3
+_SPREAD = "bar: from the shortest run to the longest, "
 
 
 class Point(NamedTuple):
-    """One size in bytes with its measured and its predicted seconds."""
+    """One size in bytes with its measured and its predicted seconds, and how far runs spread."""
 
     nbytes: float
     measured_s: float
     predicted_s: float
+    least_s: float | None = None
+    most_s: float | None = None
+
+    @property
+    def numbers(self) -> list[float]:
+        """Return what the axes must hold."""
+        return [value for value in self if value is not None]
 
 
 @dataclass(frozen=True)
@@ -37,12 +45,13 @@ class Panels:
 
 
 def measured_against_model(
-    series: Mapping[str, Iterable[tuple[float, float, float]]], *, label: str
+    series: Mapping[str, Iterable[tuple[float, ...]]], *, label: str
 ) -> Panels:
     """Draw one panel per name: a line for the model, a dot for each measurement.
 
-    `series` maps a name to (bytes, measured seconds, predicted seconds), all above 0. `label` is
-    the label of the trace that was measured and is always shown.
+    `series` maps a name to (bytes, measured seconds, predicted seconds), all above 0. Two numbers
+    more, the shortest and the longest run in seconds, draw a bar through the dot. `label` is the
+    label of the trace that was measured and is always shown.
 
     Raises:
         ValueError: nothing to draw, or a value that a logarithmic axis cannot hold.
@@ -54,11 +63,12 @@ def measured_against_model(
         raise ValueError(message)
     for name, panel in panels.items():
         for point in panel:
-            if not all(0 < value < math.inf for value in point):
+            if not all(0 < value < math.inf for value in point.numbers):
                 message = f"measured_against_model: {name!r} has {tuple(point)}; needs values > 0"
                 raise ValueError(message)
     across = _Axis.over([point.nbytes for point in points], LEFT, WIDTH - RIGHT)
-    seconds = [value for point in points for value in point[1:]]
+    seconds = [value for point in points for value in point.numbers[1:]]
+    spread = any(point.most_s is not None for point in points)
     up = _Axis.over(seconds, HEIGHT - BOTTOM, TOP)
     drawings = "".join(_panel(name, panel, across, up) for name, panel in panels.items())
     measured = " ar-measured" if label.startswith("MEASURED") else ""
@@ -70,7 +80,8 @@ def measured_against_model(
             '<div style="display:flex;flex-wrap:wrap;gap:6px">'
             f'{drawings}</div><figcaption style="text-align:left;color:inherit">{badge} '
             '<span style="color:var(--ar-good,#1a7347)">&#9679;</span> measured, '
-            "line: model. Time upward, bytes to the right, both axes logarithmic."
+            f"{_SPREAD if spread else ''}line: model. Time upward, bytes to the right, both axes "
+            "logarithmic."
             "</figcaption></figure>"
         ),
         text=_table(panels, label),
@@ -133,6 +144,13 @@ def _panel(name: str, points: Sequence[Point], across: _Axis, up: _Axis) -> str:
         f'<polyline points="{line}" fill="none" stroke-width="1.5" '
         'stroke="var(--ar-soft,#565f6d)"/>'
     )
+    parts += [
+        f'<line x1="{across.place(p.nbytes):.1f}" x2="{across.place(p.nbytes):.1f}" '
+        f'y1="{up.place(p.least_s):.1f}" y2="{up.place(p.most_s):.1f}" stroke-width="2" '
+        'stroke="var(--ar-good,#1a7347)" stroke-opacity="0.45"/>'
+        for p in points
+        if p.least_s is not None and p.most_s is not None
+    ]
     parts += [
         f'<circle cx="{across.place(p.nbytes):.1f}" cy="{up.place(p.measured_s):.1f}" r="4" '
         'fill="var(--ar-good,#1a7347)"/>'

@@ -23,6 +23,7 @@ from allranks.errors import CollectiveError
 from allranks.schedule import Schedule
 from allranks.simulate import layout
 from allranks.topology import Topology
+from allranks.units import parse_bandwidth, parse_bytes
 
 NO_BREAK = "\u00a0"
 LARGEST_S = 1e12
@@ -161,6 +162,16 @@ def machine(name: str) -> Topology:
     return Topology.preset(name, 1)
 
 
+def nbytes(text: str) -> int:
+    """Return a size as people write it, such as "1 GiB", in bytes."""
+    return parse_bytes(text)
+
+
+def bandwidth(text: str) -> float:
+    """Return a bandwidth as people write it, such as "400 Gb/s", in bytes per second."""
+    return parse_bandwidth(text)
+
+
 def best_k(n: int, S: float, machine: str = "bench") -> int:  # noqa: N803 - the book's symbol
     """Return the number of segments with which a chain of n ranks is fastest."""
     made = Topology.preset(machine, n)
@@ -246,6 +257,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
     "KB": _in("kB", 1e3),
     "B": lambda value: f"{_whole(value)}{NO_BREAK}B",
     "GBps": _in("GB/s", 1e9),
+    "GiBps": _in("GiB/s", 2**30),
     "int": _whole,
     "f1": lambda value: f"{value:.1f}",
     "f2": lambda value: f"{value:.2f}",
@@ -255,6 +267,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
 }
 
 NAMES: dict[str, Any] = {
+    "bandwidth": bandwidth,
     "best_k": best_k,
     "bytes_out": bytes_out,
     "chunk_lengths": chunk_lengths,
@@ -262,6 +275,7 @@ NAMES: dict[str, Any] = {
     "crossover": crossover,
     "lower_bound": lower_bound,
     "machine": machine,
+    "nbytes": nbytes,
     "price": price,
     "schedule": schedule,
     "steps": steps,
