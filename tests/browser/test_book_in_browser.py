@@ -382,3 +382,11 @@ def test_the_offline_zip_works_from_a_folder(
     context.close()
     assert said == []
     assert visit(FIRST).title()
+
+
+def test_the_cheat_sheet_prints_on_one_page_with_its_title(visit: Visit) -> None:
+    page = visit("book/appendix/cheatsheet.html")
+    pdf = page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
 from sphinx.errors import SphinxError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -22,7 +23,7 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import frames, messages, races
+from allranks.view import cheatsheet, frames, messages, races
 from allranks.view.asked import parse_controls
 from allranks.view.html import curve_html, flow_html, message_html, race_html
 from allranks.view.mathml import MathError, mathml
@@ -312,6 +313,22 @@ class TakeawayBox(_Box):
     title = "Takeaway"
 
 
+class CheatSheet(SphinxDirective):
+    """A table that the engine writes: `{cheat-sheet} algorithms`, `busbw` or `fastest`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, parsed as if it stood on the page."""
+        try:
+            lines = cheatsheet.table(self.arguments[0]).splitlines()
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        sheet = nodes.container(classes=["ar-sheet", f"ar-sheet-{self.arguments[0]}"])
+        self.state.nested_parse(StringList(lines), self.content_offset, sheet)
+        return [sheet]
+
+
 class EngineRole(SphinxRole):
     """A number that the engine computes now."""
 
@@ -515,6 +532,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
     app.add_directive("takeaway", TakeawayBox)
+    app.add_directive("cheat-sheet", CheatSheet)
     app.add_role("engine", EngineRole())
     app.add_role("given", GivenRole())
     app.add_role("show", ShowRole())
