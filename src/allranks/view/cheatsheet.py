@@ -60,7 +60,9 @@ ROWS = (
     Row("all_gather", "direct", "1", *RING),
     Row("reduce_scatter", "ring", "n-1", *RING),
     Row("reduce_scatter", "recursive_halving", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, FOLD),
-    Row("reduce_scatter", "pat", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, "$L+1$ for $n = 2^m+1$"),
+    Row(
+        "reduce_scatter", "pat", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, "$L+1$ for $n = 2^m+1$"
+    ),
     Row("reduce_scatter", "direct", "1", *RING),
     Row("all_reduce", "flat", "2*(n-1)", "n-1", "2*(n-1)", "2*(n-1)"),
     Row("all_reduce", "unchunked_ring", "n-1", "n-1", "n-1", "n-1"),

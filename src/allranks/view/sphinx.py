@@ -23,7 +23,7 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import cheatsheet, frames, messages, races
+from allranks.view import cheatsheet, elsewhere, frames, messages, races
 from allranks.view.asked import parse_controls
 from allranks.view.html import curve_html, flow_html, message_html, race_html
 from allranks.view.mathml import MathError, mathml
@@ -394,6 +394,7 @@ def check_references(app: Sphinx, doctree: nodes.document) -> None:
             message = f"{page}: two figures have the id {figure['name']}; rename one"
             raise AuthorError(message)
         figures[figure["name"]] = figure["element"]
+    elsewhere.figures_of(app.env)[app.env.docname] = figures
     for show in doctree.findall(ShowNode):
         if show["figure"] not in figures:
             known = ", ".join(figures) or "none"
@@ -542,4 +543,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(PlainFigures)
     app.connect("source-read", allow_bars_in_tables)
     app.connect("doctree-read", check_references)
+    elsewhere.setup(app)
+    app.connect("doctree-resolved", elsewhere.resolver(_STATE, AuthorError))
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,7 @@ import { ChunkFlow } from "./chunk-flow.js";
 import { ChunkMessage } from "./chunk-message.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
-import { onShow } from "./show.js";
+import { onShow, showAsked } from "./show.js";
 
 /** @type {[string, CustomElementConstructor][]} */
 const ELEMENTS = [
@@ -22,6 +22,7 @@ export function start() {
   if (customElements.get("chunk-flow")) return;
   for (const [name, element] of ELEMENTS) customElements.define(name, element);
   document.addEventListener("click", onShow);
+  showAsked();
 }
 
 start();

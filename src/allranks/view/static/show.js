@@ -1,7 +1,7 @@
 // @ts-check
 // "Show me" links: a phrase of the prose, or a button in a quiz, sets the state of a figure.
 
-import { h, reducedMotion } from "./dom.js";
+import { h, reducedMotion, whenParsed } from "./dom.js";
 
 /** @param {string} link "fig-ring?step=2&n=6" @returns {{id: string, state: URLSearchParams}} */
 export function parseShow(link) {
@@ -42,6 +42,18 @@ function offerBack(figure, source) {
     back.remove();
   });
   place.replaceChildren(back);
+}
+
+/** Sets the figure that the page's address names to the state that it asks for: `?step=2#fig-ring`. */
+export function showAsked() {
+  const figure = document.getElementById(window.location.hash.slice(1));
+  const state = new URLSearchParams(window.location.search);
+  if (!figure || ![...state].length || !("apply" in figure) || typeof figure.apply !== "function") return;
+  const apply = figure.apply.bind(figure);
+  whenParsed(() => {
+    apply(state);
+    bring(figure);
+  });
 }
 
 /** @param {Event} event */
