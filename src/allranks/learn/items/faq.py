@@ -33,7 +33,7 @@ def what_is_collective(draw: Draw) -> Data:
                 "All ranks of a group take part, and the result depends on what all of them gave.",
             ),
             wrong(
-                f"Rank 0 sends {n - 1} messages, one to each other rank, that only rank 0 knows of.",
+                f"Rank 0 sends {n - 1} messages, one to each other rank; only rank 0 calls.",
                 "M-ONLY-SENDER-CALLS",
             ),
             wrong(
