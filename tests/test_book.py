@@ -17,7 +17,6 @@ from bs4 import BeautifulSoup, Tag
 from allranks.schedule import EMULATED, MEASURED_CPU, SIMULATED
 from allranks.serve.build import build, project, write_zip
 from allranks.serve.digest import digest
-from allranks.serve.prose import quantities
 
 pytestmark = pytest.mark.book
 
@@ -175,14 +174,6 @@ def test_items_point_to_figures_of_their_page(soups: dict[str, BeautifulSoup]) -
                 figure = item.get("figure")
                 if figure:
                     assert soups[page].find(id=figure["target"]) is not None, (page, item["id"])
-
-
-def test_no_quantity_of_the_text_is_typed_by_hand() -> None:
-    pages = sorted((project() / "book").rglob("*.md"))
-    assert len(pages) >= 3
-    assert {page.name: quantities(page.read_text(encoding="utf-8")) for page in pages} == {
-        page.name: [] for page in pages
-    }
 
 
 def test_a_first_visit_is_light(book: Path, soups: dict[str, BeautifulSoup]) -> None:
