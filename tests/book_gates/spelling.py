@@ -26,7 +26,8 @@ from allranks.serve.gates.rules import chapters
 ROOT = Path(__file__).resolve().parents[2]
 FIELD = ROOT / "book" / "_gates" / "dictionary.txt"
 SEEDS = 10
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+LETTER = "[A-Za-z\u00b5\u00c0-\u024f\u0391-\u03c9]"
+WORD = re.compile(rf"{LETTER}+(?:['’]{LETTER}+)*")
 # Code in back quotes, addresses, paths, names with an underscore or a digit, places of a template.
 NO_WORDS = re.compile(
     r"`[^`]*`|https?:\S+|\{[^{}]*\}\w*|\b[\w.-]*/[\w./-]*\w"

@@ -24,7 +24,8 @@ EXTENSIONS = {"amsmath", "colon_fence", "deflist", "dollarmath", "substitution"}
 HIDDEN = "\N{OBJECT REPLACEMENT CHARACTER}"
 """What stands in a sentence for a piece that is no prose: code, a formula, a computed number."""
 NOT_PROSE = {
-    *("bibliography", "footbibliography", "chunk-quiz", "code", "code-block", "code-cell", "csv-table", "eval-rst"),
+    *("bibliography", "chunk-quiz", "code", "code-block", "code-cell", "csv-table", "eval-rst"),
+    "footbibliography",
     *("literalinclude", "mermaid", "prf:algorithm", "raw", "tableofcontents", "toctree"),
 }
 """Directives whose content is data or code; every other one holds prose."""
@@ -50,7 +51,8 @@ _OPTION = re.compile(r":(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
 class Piece:
     """A run of one kind: text, code, math, or the name of a role such as engine or given.
 
-    `marked` says that it is bold or italic. `target` is where a link leads, or what stands in the angle brackets of a role.
+    `marked` says that it is bold or italic. `target` is where a link leads, or what stands in the
+    angle brackets of a role.
     """
 
     kind: str

@@ -1,11 +1,11 @@
 """Find words that a page uses before the book has introduced them.
 
 `terms.toml` lists the terms of the book, each with the chapter that introduces it. A page
-introduces a term where it sets it in **bold** or *italics*, or puts it into the first column of a table whose
-first heading is `word`. From there on every page may use it. A page that comes earlier may use it
-too if it introduces the term itself. Code, formulas, links to other pages, what a library box
-quotes, and what stands above the first section of a page (its promise and its goals) are not read
-as uses.
+introduces a term where it sets it in **bold** or *italics*, or puts it into the first column of a
+table whose first heading is `word`. From there on every page may use it. A page that comes earlier
+may use it too if it introduces the term itself. Code, formulas, links to other pages, what a
+library box quotes, and what stands above the first section of a page (its promise and its goals)
+are not read as uses.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _counts(chapter: Chapter) -> Iterator[tuple[int, str]]:
 
 
 def _bits(chapter: Chapter) -> Iterator[tuple[int, str]]:
-    """Let a page that writes Gb/s say in the same paragraph, the first time, that it counts bits."""
+    """Let a page that writes Gb/s say, in the first such paragraph, that it counts bits."""
     for block in chapter.page.blocks:
         text = _with_numbers(block)
         found = re.search(r"(?<=\d)[\s\u00a0]?([MGT]b/s)\b", text)
