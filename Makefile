@@ -2,13 +2,13 @@
 # One recipe at a time, also under -j: every target writes into .venv or the built book.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help course setup setup-dev test check quick style types js book tests lock clean clean-all
+.PHONY: help course setup setup-dev test check quick style types js book tests catalogues lock clean clean-all
 
 PYTHON_OF_VENV := .venv/bin/python
 FAST := not ray and not browser and not book and not gpu and not slow
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 course: setup ## set up, build the book on Ray actors, serve it here and open the browser
 	@.venv/bin/allranks open $(ARGS)
@@ -48,6 +48,9 @@ book: ## build the book: every cell runs on Ray actors, every warning is an erro
 # Last, so that its closing line ends the output.
 tests: ## every Python test, the browser's included
 	$(PYTHON_OF_VENV) -m pytest $(ARGS)
+
+catalogues: book ## write what there is to translate to _build/catalogues
+	$(PYTHON_OF_VENV) scripts/catalogues/write.py $(ARGS)
 
 lock: setup-dev ## pin versions and hashes in requirements/; ARGS=--upgrade takes newer ones
 	@scripts/lock.sh $(ARGS)

@@ -17,7 +17,8 @@ from bs4 import BeautifulSoup, Tag
 from allranks.schedule import EMULATED, MEASURED_CPU, SIMULATED
 from allranks.serve.build import build, project, write_zip
 from allranks.serve.digest import digest
-from allranks.serve.prose import quantities
+from allranks.serve.gates import structure
+from allranks.serve.gates.rules import listed
 
 pytestmark = pytest.mark.book
 
@@ -177,14 +178,6 @@ def test_items_point_to_figures_of_their_page(soups: dict[str, BeautifulSoup]) -
                     assert soups[page].find(id=figure["target"]) is not None, (page, item["id"])
 
 
-def test_no_quantity_of_the_text_is_typed_by_hand() -> None:
-    pages = sorted((project() / "book").rglob("*.md"))
-    assert len(pages) >= 3
-    assert {page.name: quantities(page.read_text(encoding="utf-8")) for page in pages} == {
-        page.name: [] for page in pages
-    }
-
-
 def test_a_first_visit_is_light(book: Path, soups: dict[str, BeautifulSoup]) -> None:
     for page in CHAPTERS:
         links = {urlsplit(link).path for link in loaded(soups[page])}
@@ -212,6 +205,11 @@ def test_the_offline_zip_is_the_book_and_nothing_else(book: Path, tmp_path: Path
     assert "all-ranks/index.html" in names
     assert all(name.startswith("all-ranks/") and ".." not in name for name in names)
     assert not any("/." in name for name in names)
+
+
+def test_every_picture_and_every_figure_has_words(soups: dict[str, BeautifulSoup]) -> None:
+    found = [each for page, soup in soups.items() for each in structure.built(page, str(soup))]
+    assert not found, listed(found)
 
 
 def test_headings_go_down_one_level_at_a_time(soups: dict[str, BeautifulSoup]) -> None:

@@ -44,7 +44,8 @@ HOUSE = {
     "learn": Row(f"{ENGINE} simulate program view", "numpy docutils sphinx"),
     "serve": Row(
         f"{ENGINE} simulate program runtime view learn",
-        "numpy docutils sphinx nbformat nbclient myst_nb jupyter_book jupyter_cache bs4",
+        "numpy docutils sphinx nbformat nbclient myst_nb myst_parser markdown_it jupyter_book "
+        "jupyter_cache bs4 yaml",
     ),
     "cli": Row(f"{ENGINE} simulate program runtime view learn serve", "numpy typer rich click"),
 }

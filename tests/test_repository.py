@@ -208,7 +208,7 @@ def test_the_lock_of_the_javascript_tools_has_hashes_and_no_addresses():
 
 # Sources.
 
-DISTRIBUTION = {"bs4": "beautifulsoup4", "yaml": "pyyaml"}
+DISTRIBUTION = {"bs4": "beautifulsoup4", "markdown_it": "markdown-it-py", "yaml": "pyyaml"}
 
 
 def sources() -> list[Path]:

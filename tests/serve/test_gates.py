@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import pytest
 
-from allranks.serve.prose import quantities
-
 ROOT = Path(__file__).parents[2]
 FRONT = """---
 jupytext:
@@ -50,11 +48,11 @@ CASES = {
         + CELL % LOG_A_RUN
         + CELL % "import sys\nprint('python', sys.executable)"
         + RING
-        + '\n{engine}`steps("all_reduce", "ring", n=4) | int` steps, {given}`48 MB`, '
+        + '\n{engine}`steps("all_reduce", "ring", n=4) | int` steps, {given}`64 B`, '
         + "{show}`the end <fig?step=end>`, $2\\frac{n-1}{n}$.\n\n"
         + '| a | b |\n|---|---|\n| x | {engine}`steps("broadcast", "binomial", n=6) | int` |\n\n'
         + "$$\n\\sqrt{\\alpha S\\beta}\n$$ (label)\n\nSee {eq}`label`.\n\n"
-        + ":::{nccl} NCCL v2.30.7, read 2026-11\nIt is 25 GB/s. Source: `x.cc`.\n:::\n\n"
+        + ":::{nccl} NCCL v2.30.7, read 2026-11\nIt is {given}`25 GB/s`. Source: `x.cc`.\n:::\n\n"
         + ":::{takeaway}\nRemember.\n:::\n",
         None,
     ),
@@ -83,10 +81,22 @@ CASES = {
     "other_kernel": Case(
         FRONT.replace("name: python3", "name: julia") + "# K\n\n" + CELL % "1", "kernel 'julia'"
     ),
-    "typed_number": Case("# T\n\nIt takes 12 us.\n", "book/page.md: numbers .*line 3: 12 us"),
+    "typed_number": Case(
+        "# T\n\nIt takes 12 us.\n\nAnd $0.84$.\n",
+        "page.md:3: number: '12 us'.*page.md:5: number: '0.84'",
+    ),
+    "given_number": Case("# G\n\nIt has {given}`77` of them.\n", "page.md:3: given: .*'77'"),
+    "typed_engine": Case(
+        "# T\n\n{engine}`6 * 7 | int`\n", "page.md:3: engine.*no call of the engine"
+    ),
     "unknown_engine_name": Case("# T\n\n{engine}`nonsense(1) | us`\n", "page.md:3: engine.*nonsen"),
-    "unknown_format": Case("# T\n\n{engine}`1 + 1 | furlongs`\n", "furlongs.*end with a format"),
-    "not_whole": Case("# T\n\n{engine}`3 / 2 | int`\n", "not a whole number"),
+    "unknown_format": Case(
+        '# T\n\n{engine}`steps("broadcast", "flat", n=6) | furlongs`\n',
+        "furlongs.*end with a format",
+    ),
+    "not_whole": Case(
+        '# T\n\n{engine}`steps("broadcast", "flat", n=6) / 2 | int`\n', "not a whole number"
+    ),
     "unknown_algorithm": Case(
         "# T\n\n" + RING.replace("ring", "rung"), "page.md:3: chunk-flow.*ru"
     ),
@@ -116,8 +126,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dic
         book = base / name / "book"
         book.mkdir(parents=True)
         (book / "page.md").write_text(case.page, encoding="utf-8")
-        for folder in ("_static", "_templates"):
-            (book / folder).symlink_to(ROOT / "book" / folder)
+        for each in ("_gates", "_static", "_templates", "references.bib"):
+            (book / each).symlink_to(ROOT / "book" / each)
         config = (ROOT / "_config.yml").read_text(encoding="utf-8")
         (base / name / "_config.yml").write_text(config, encoding="utf-8")
         toc = "format: jb-book\nroot: book/page\n"
@@ -162,26 +172,3 @@ def test_a_good_page_is_built(built: tuple[Path, dict[str, dict[str, object]]]) 
     assert "<chunk-flow" in page
     assert 'class="ar-box ar-box-nccl"' in page
     assert 'class="ar-box ar-box-takeaway"' in page
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("It is 48 MB.", ["48 MB"]),
-        ("In 5 steps", ["5 steps"]),
-        ("| a | 12 us |", ["12 us"]),
-        ("2,287\u00a0µs and 18 % (7 ms)", ["2,287\u00a0µs", "18 %", "7 ms"]),
-        ("{show}`3 steps <fig?n=3>`", ["3 steps"]),
-        ("```{chunk-flow} a b\n:nbytes: 48e6\nA caption of 12 MB.\n```", ["12 MB"]),
-        (":::{takeaway}\n4 steps\n:::", ["4 steps"]),
-        (":::{nccl} x\n25 GB/s, but 3 ms\n:::", ["3 ms"]),
-        ("25 GB/s outside of a box", ["25 GB/s"]),
-        ("$$\n5 steps\n$$\n7 steps", ["7 steps"]),
-        ("---\nx: 5 steps\n---\n6 steps", ["6 steps"]),
-        ("{given}`48 MB`, {engine}`1 | us`, `5 steps`, $5$ steps, step 0, chunk 3, 03", []),
-        ("```{code-cell}\n5 steps\n```", []),
-        ("[x](https://example.org/5 steps)", []),
-    ],
-)
-def test_quantities_typed_by_hand_are_found(text: str, found: list[str]) -> None:
-    assert [each.text for each in quantities(text)] == found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from allranks.view.mathml import MathError, mathml
-from allranks.view.values import NAMES, NumberError, crossover, evaluate
+from allranks.view.values import NAMES, NumberError, crossover, evaluate, written
 
 NB = "\u00a0"
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("text", "shown"),
     [
         ('cost("broadcast", "flat", n=6, S=48e6).seconds | us', f"9620{NB}µs"),
         ('cost("broadcast", "flat", n=6, S=48e6).seconds | ms', f"9.62{NB}ms"),
@@ -28,17 +28,69 @@ NB = "\u00a0"
             'cost("all_gather", "bidirectional_ring", n=6, S=48e6, ports=2).seconds | us',
             f"972{NB}µs",
         ),
-        ("0.184 | pct", f"18.4{NB}%"),
-        ("5 / 3 | x", "1.67×"),
-        ("2 / 3 | f2", "0.67"),
-        ("123456 | int", "123,456"),
-        ("12345.6e-6 | us", f"12,346{NB}µs"),
-        ('"as text" | text', "as text"),
-        ("max(1, 2) | int", "2"),
+        ('filled("all_reduce", "ring", n=4, count=8)[3] | int', "1012"),
+        ('filled("reduce_scatter", "ring", n=4, count=4, rank=2) | text', "[1008]"),
+        ('bandwidth("400 Gb/s") | GBps', f"50{NB}GB/s"),
+        ('1 - steps("broadcast", "flat", n=6) / 10 | f1', "0.5"),
+        ('-steps("broadcast", "flat", n=6) + 8 | int', "3"),
+        ('sqrt(4 * 48e6 * machine("bench").beta / machine("bench").alpha) | f1', "43.8"),
+        ('max(steps("broadcast", "flat", n=6), 7) | int', "7"),
     ],
 )
-def test_a_value_is_written_as_asked(text: str, written: str) -> None:
-    assert evaluate(text) == written
+def test_a_value_is_written_as_asked(text: str, shown: str) -> None:
+    assert evaluate(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "shown"),
+    [
+        (0.184, "pct", f"18.4{NB}%"),
+        (5 / 3, "x", "1.67×"),
+        (2 / 3, "f2", "0.67"),
+        (123456, "int", "123,456"),
+        (12345.6e-6, "us", f"12,346{NB}µs"),
+        ("as text", "text", "as text"),
+    ],
+)
+def test_a_format_writes_its_values(value: float | str, name: str, shown: str) -> None:
+    assert written(value, name) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "why"),
+    [
+        (3 / 2, "int", "not a whole number"),
+        (True, "int", "no finite number"),
+        (1e999, "us", "no finite number"),
+        ("x", "us", "no finite number"),
+    ],
+)
+def test_a_format_refuses_what_it_cannot_write(value: float | str, name: str, why: str) -> None:
+    with pytest.raises(NumberError, match=why):
+        written(value, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("42 | int", "'42' has no call of the engine"),
+        ("1 + 1 / 2 | f1", "has no call of the engine"),
+        ("max(1, 2) | int", "has no call of the engine"),
+        ("ceil(log2(6)) | int", "has no call of the engine"),
+        ('"twelve" | text', "has no call of the engine"),
+        ("pi | f2", "has no call of the engine"),
+        ('6 * 7 + steps("broadcast", "flat", n=6) | int', "'6 \\* 7' has no call"),
+        ('0 * steps("broadcast", "flat", n=6) + 6 * 7 | int', "'6 \\* 7' has no call"),
+        ('(42 if steps("broadcast", "flat", n=6) else 0) | int', "more than a call"),
+        ('(steps("broadcast", "flat", n=6), 42)[1] | int', "'42' has no call"),
+        ('[steps("broadcast", "flat", n=k) for k in (2, 3)] | text', "more than a call"),
+        ('(lambda: steps("broadcast", "flat", n=6))() | int', "more than a call"),
+        ("f\"{steps('broadcast', 'flat', n=6)} and 42\" | text", "more than a call"),
+    ],
+)
+def test_a_number_that_nothing_computes_is_refused(text: str, why: str) -> None:
+    with pytest.raises(NumberError, match=why):
+        evaluate(text)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +98,11 @@ def test_a_value_is_written_as_asked(text: str, written: str) -> None:
     [
         ("1 + 1", "end with a format"),
         ("1 | furlongs", "end with a format"),
-        ("1 / 0 | us", "ZeroDivisionError"),
-        ("nonsense | us", "NameError"),
+        ('steps("broadcast", "flat", n=6) / 0 | us', "ZeroDivisionError"),
+        ('nonsense(steps("broadcast", "flat", n=6)) | us', "NameError"),
         ("open('x') | text", "NameError"),
         ("1 + | int", "SyntaxError"),
-        ("3 / 2 | int", "not a whole number"),
-        ("True | int", "no finite number"),
-        ("1e999 | us", "no finite number"),
-        ('"x" | us', "no finite number"),
+        ('steps("broadcast", "flat", n=6) / 2 | int', "5.*not a whole number"),
         ('steps("broadcast", "ring", n=6) | int', "ring"),
         ('steps("broadcast", "flat", n=0) | int', "world_size"),
         ('bytes_out("broadcast", "flat", n=6, S=1, rank=6) | B', "rank is 6"),

@@ -117,6 +117,10 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-SEND-BEFORE-HAVE": "A rank can only send what has reached it in an earlier step.",
     "M-BROADCAST-ADDS": "Broadcast copies the root's data; nothing is added to anything.",
     "M-REDUCE-ROOT-SENDS": "In a reduce the root only receives; every other rank sends S once.",
+    "M-CHAIN-DOUBLES": (
+        "In a chain only the last rank that was told has somebody to tell, so one more rank knows "
+        "after each step, not twice as many."
+    ),
     "M-OTHER-REGION": "Which algorithm wins depends on the size: price each one, then compare.",
     # chapter 04
     "M-GROWS-WITH-N": (
@@ -146,6 +150,10 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-RING-AHEAD": (
         "In a ring that sends to the right, blocks come from the left: in step s rank r passes on "
         "block r - s, not r + s."
+    ),
+    "M-RING-DOUBLES": (
+        "In a ring every step brings a rank one block: what it holds grows by one, and does not "
+        "double."
     ),
     "M-ONE-BLOCK": (
         "A rank can send everything it holds in one message; then what everybody holds doubles in "

@@ -165,13 +165,20 @@ def keyed(  # noqa: PLR0913 - the parts of one question
 def size(nbytes: float) -> str:
     """Return a number of bytes as a person writes it.
 
-    >>> size(48e6), size(3000), size(12)
-    ('48 MB', '3 kB', '12 B')
+    Six digits are shown where they say all, and else four: nobody reads 5.14286 kB.
+
+    >>> size(48e6), size(3000), size(12), size(1_234_560), size(36000 / 7)
+    ('48 MB', '3 kB', '12 B', '1.23456 MB', '5.143 kB')
     """
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if nbytes >= factor:
-            return f"{nbytes / factor:.6g} {unit}"
-    return f"{nbytes:.6g} B"
+    scales = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1, "B"))
+    factor, unit = next((each for each in scales if nbytes >= each[0]), scales[-1])
+    value = nbytes / factor
+    shown = f"{value:.6g}"
+    return f"{shown if _says_all(shown, value) else f'{value:.4g}'} {unit}"
+
+
+def _says_all(shown: str, value: float) -> bool:
+    return abs(float(shown) - value) <= 1e-12 * abs(value)
 
 
 def us(seconds: float) -> str:

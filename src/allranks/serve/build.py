@@ -36,6 +36,8 @@ _HEADING = re.compile(r"^(?:The book|(?:Extension|Theme|Configuration|Sphinx)\w*
 _CAUSE = re.compile(
     r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Deadlock|Mismatch|Died|Timeout)\b: \S"
 )
+_FINDING = re.compile(r"^\s+\S+\.(?:md|toml):\d+: \w+: ")
+"""One of many findings of a gate: they are said together, and shown together."""
 _COLOR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -198,6 +200,7 @@ def _show(line: str, *, quiet: bool) -> None:
 def _reason(lines: list[str], root: Path, record: Path) -> str:
     """Return what was wrong: every page's own problem, and the last line of a cell's traceback."""
     problems: list[str] = []
+    findings = [line.strip() for line in lines if _FINDING.match(line)]
     for above, line in pairwise(["", *lines]):
         text = line.strip().replace(f"{root}/", "")
         told = _HEADING.match(above) or _PROBLEM.search(line) or _CAUSE.match(text)
@@ -207,7 +210,7 @@ def _reason(lines: list[str], root: Path, record: Path) -> str:
     if not problems:
         problems = [line for line in lines if line.strip()][-MOST_PROBLEMS:]
     more = len(problems) - MOST_PROBLEMS
-    shown = problems[:MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+    shown = problems[:MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else []) + findings
     return "the book was not built:\n" + "\n".join(
         [*(f"  {each}" for each in shown), f"all that was said stands in {record}"]
     )

@@ -4,7 +4,7 @@
   this Python), so a change there runs every cell again, also under a plain `jupyter-book build`.
 - Every cell runs in the Python that builds the book, whatever kernels the machine knows.
 - A page with cells must leave a run of `World` in the run log; a cell that is skipped, hidden or
-  allowed to fail is refused, and so is a quantity that nothing computes.
+  allowed to fail is refused, and so is a number that nothing computes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from sphinx.util.logging import getLogger
 from allranks.learn import sphinx as quizzes
 from allranks.serve import pages
 from allranks.serve.digest import digest
-from allranks.serve.prose import quantities
+from allranks.serve.gates import numbers
+from allranks.serve.gates.rules import FOLDER, Finding, chapter, listed, table
 from allranks.view import bundle
 from allranks.view import sphinx as figures
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
     from sphinx.application import Sphinx
     from sphinx.config import Config
+    from sphinx.environment import BuildEnvironment
 
 CACHE = Path("_build") / "cells"
 CELL_SECONDS = 300
@@ -110,19 +112,29 @@ def _last_use(cache: Path) -> float:
     return stamp.stat().st_mtime if stamp.exists() else 0.0
 
 
+def check_numbers(app: Sphinx, env: BuildEnvironment, _docnames: list[str]) -> None:
+    """Refuse the book, before any cell runs, if a page has numbers that nobody computes.
+
+    Everything that is found on any page is said at once.
+    """
+    root = Path(app.srcdir)
+    patterns = root / "book" / FOLDER / "numbers.toml"
+    rules = table(patterns) if patterns.is_file() else {}
+    found: list[Finding] = []
+    for docname in sorted(env.found_docs):
+        path = Path(env.doc2path(docname))
+        if path.suffix == ".md" and root / "book" in path.parents:
+            found += numbers.findings(chapter(root, path), rules)
+    if found:
+        message = f"{len(found)} numbers that nothing computes:\n{listed(found)}"
+        raise BuildRefused(message)
+
+
 def before_reading(app: Sphinx, docname: str, source: list[str]) -> None:
     """Check the cells of a page, and tell its kernel, which inherits, where to log its runs."""
     os.environ[CHAPTER] = docname
     os.environ.pop(RUN_LOG, None)
     page = app.env.doc2path(docname, base=False)
-    typed = quantities(source[0])
-    if typed:
-        places = "; ".join(f"line {each.line}: {each.text}" for each in typed)
-        message = (
-            f"{page}: numbers with units that nothing checks ({places}); "
-            "write them with the engine role, or with the given role if they are given"
-        )
-        raise BuildRefused(message)
     notebook = _notebook(app, docname, source[0])
     if notebook is None:
         return
@@ -222,6 +234,7 @@ def _run_log(app: Sphinx, docname: str, notebook: NotebookNode) -> Path:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything that the book needs with Sphinx."""
     app.connect("config-inited", configure, priority=100)
+    app.connect("env-before-read-docs", check_numbers)
     app.connect("source-read", before_reading, priority=900)
     app.connect("doctree-read", after_reading, priority=100)
     for part in (figures, quizzes, pages):

@@ -375,13 +375,22 @@ def _place(role: SphinxRole, message: str) -> str:
 
 def allow_bars_in_tables(_app: Sphinx, _docname: str, source: list[str]) -> None:
     """Let `{engine}` be written in a table as elsewhere, though a bar there divides cells."""
+    source[0] = escape_bars(source[0])
+
+
+def escape_bars(page: str) -> str:
+    r"""Return the page with every bar of an `{engine}` in a table escaped.
+
+    >>> print(escape_bars("| {engine}`x | us` |"))
+    | {engine}`x \| us` |
+    """
 
     def escape(role: re.Match[str]) -> str:
         return _BAR.sub(r"\\|", role.group())
 
-    source[0] = "\n".join(
+    return "\n".join(
         _ENGINE_IN_TABLE.sub(escape, line) if line.lstrip().startswith("|") else line
-        for line in source[0].split("\n")
+        for line in page.split("\n")
     )
 
 

@@ -7,6 +7,7 @@ sentence cannot disagree with the engine.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +22,7 @@ from allranks.cost import lower_bound as bound_of
 from allranks.cost import price as price_of
 from allranks.errors import CollectiveError
 from allranks.schedule import Schedule
-from allranks.simulate import layout
+from allranks.simulate import layout, simulate
 from allranks.topology import Topology
 from allranks.units import parse_bandwidth, parse_bytes
 
@@ -51,6 +52,7 @@ def evaluate(text: str) -> str:
     if not bar or name not in FORMATS:
         message = f"{text!r}: end with a format, one of {', '.join(FORMATS)}, as in `... | us`"
         raise NumberError(message)
+    _check_is_computed(expression)
     try:
         # The expression is part of the book's own source, as its code cells are.
         value = eval(expression, {"__builtins__": {}, **NAMES})  # noqa: S307
@@ -60,12 +62,92 @@ def evaluate(text: str) -> str:
     except (CollectiveError, TypeError, ValueError) as error:
         message = f"{expression!r}: {error}"
         raise NumberError(message) from error
+    try:
+        return written(value, name)
+    except NumberError as error:
+        message = f"{expression!r}: {error}"
+        raise NumberError(message) from error
+
+
+def written(value: Any, name: str) -> str:  # noqa: ANN401 - whatever an expression gives
+    r"""Return a value as the format of this name writes it.
+
+    Raises:
+        NumberError: the value does not suit the format.
+
+    >>> written(0.184, "pct")
+    '18.4\xa0%'
+    """
     if name == "text":
         return str(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        message = f"{expression!r}: is {value!r}, which is no finite number; write `| text`"
+        message = f"is {value!r}, which is no finite number; write `| text`"
         raise NumberError(message)
     return FORMATS[name](value)
+
+
+def _check_is_computed(expression: str) -> None:
+    """Refuse an expression that the engine has no part in, whole or in one of its operands.
+
+    `cost(...).seconds / 2` is computed; `42`, `1 + 1 / 2` and `steps(...) + 6 * 7` are typed.
+    """
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except SyntaxError as error:
+        message = f"{expression!r}: {type(error).__name__}: {error}"
+        raise NumberError(message) from error
+    for node in ast.walk(tree):
+        if not isinstance(node, COMPUTING):
+            message = (
+                f"{expression!r}: {ast.unparse(node)!r} is more than a call of the engine with "
+                "arithmetic; compute it in the engine, or in a cell"
+            )
+            raise NumberError(message)
+    typed = next(_typed(tree), None)
+    if typed is not None:
+        message = (
+            f"{expression!r}: {ast.unparse(typed)!r} has no call of the engine in it, so nothing "
+            f"computes it; call one of {', '.join(sorted(set(NAMES) - ARITHMETIC))}, or mark what "
+            "is true by definition with {given}"
+        )
+        raise NumberError(message)
+
+
+def _typed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of an expression that only write down what was known before.
+
+    A number beside a computed one scales or shifts it (`2 * steps(...)`, `1 - a / b`); a term of
+    numbers alone is a result worked out by hand.
+    """
+    if not _asks_the_engine(node):
+        yield node
+        return
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+            parts: list[ast.AST] = [left, right]
+        case ast.BinOp(left=left, right=right):
+            parts = [each for each in (left, right) if _asks_the_engine(each)]
+        case ast.UnaryOp(operand=operand):
+            parts = [operand]
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            yield from (each for each in elements if not _asks_the_engine(each))
+            parts = list(elements)
+        case ast.Attribute(value=value) | ast.Subscript(value=value):
+            parts = [value]
+        case _:
+            parts = []
+    for part in parts:
+        if not isinstance(part, ast.Constant):
+            yield from _typed(part)
+
+
+def _asks_the_engine(node: ast.AST) -> bool:
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Name)
+        and each.func.id not in ARITHMETIC
+        for each in ast.walk(node)
+    )
 
 
 def schedule(
@@ -155,6 +237,21 @@ def chunk_lengths(collective: str, algorithm: str, *, n: int, count: int) -> str
 def lower_bound(collective: str, *, n: int, S: float, machine: str = "bench") -> float:  # noqa: N803
     """Return the seconds that no schedule of sends and receives can beat."""
     return bound_of(collective, n, S, Topology.preset(machine, n))
+
+
+def filled(
+    collective: str,
+    algorithm: str,
+    *,
+    n: int,
+    count: int,
+    rank: int = 0,
+) -> list[int]:
+    """Return what a rank ends with if rank r brings 100(r + 1) + i at index i, as in figures."""
+    made = schedule(collective, algorithm, n=n)
+    inputs = [100 * (each + 1) + np.arange(count) for each in range(n)]
+    result = simulate(made, inputs)[rank]
+    return [] if result is None else [int(each) for each in result.ravel()]
 
 
 def machine(name: str) -> Topology:
@@ -249,6 +346,31 @@ def _whole(value: float) -> str:
     return f"{round(value):,}" if abs(value) >= GROUPED else str(round(value))
 
 
+ARITHMETIC = frozenset(
+    (
+        "abs",
+        "ceil",
+        "exp",
+        "floor",
+        "len",
+        "log",
+        "log2",
+        "max",
+        "min",
+        "pi",
+        "round",
+        "sqrt",
+        "sum",
+    )
+)
+"""What a page may do to the numbers that the engine computes; every other name is the engine's."""
+COMPUTING = (
+    *(ast.Attribute, ast.BinOp, ast.Call, ast.Constant, ast.List, ast.Name, ast.Slice),
+    *(ast.Subscript, ast.Tuple, ast.UnaryOp),
+    *(ast.keyword, ast.operator, ast.unaryop, ast.expr_context),
+)
+"""The parts of which an expression may be made."""
+
 FORMATS: dict[str, Callable[[float], str]] = {
     "us": _in("µs", 1e-6),
     "ms": _in("ms", 1e-3),
@@ -273,6 +395,7 @@ NAMES: dict[str, Any] = {
     "chunk_lengths": chunk_lengths,
     "cost": cost,
     "crossover": crossover,
+    "filled": filled,
     "lower_bound": lower_bound,
     "machine": machine,
     "nbytes": nbytes,

@@ -188,8 +188,8 @@ def steps(draw: Draw) -> Data:
         traps.append(
             trap(
                 priced("broadcast", "binomial", n=n, nbytes=1e6).latency_terms,
-                "M-OTHER-REGION",
-                "That is the binomial tree; in a chain one rank tells only its right neighbor.",
+                "M-CHAIN-DOUBLES",
+                "That is the binomial tree, where all that know tell somebody.",
             )
         )
     return num(

@@ -267,8 +267,8 @@ def steps(draw: Draw) -> Data:
         traps.append(
             trap(
                 other,
-                "M-OTHER-REGION",
-                f"{other} steps are Bruck's; in a ring a rank gets one block per step.",
+                "M-RING-DOUBLES",
+                f"{other} steps are Bruck's, where a rank sends on all it holds.",
             )
         )
         name = "a ring all-gather"
