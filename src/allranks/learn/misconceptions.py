@@ -68,6 +68,10 @@ MISCONCEPTIONS: dict[str, str] = {
         "wrong event is where to look."
     ),
     # chapter 01
+    "M-SEND-MOVES": "A send leaves the sender's data where they are: what travels is a copy.",
+    "M-GATHER-IS-SCATTER": (
+        "Gather brings block r from rank r to the root; scatter deals the blocks out from it."
+    ),
     # chapter 02
     "M-LATENCY-IS-BANDWIDTH": (
         "More bandwidth does not lower α: it moves the bytes faster, and the first one no sooner."
