@@ -84,6 +84,20 @@ MISCONCEPTIONS: dict[str, str] = {
         "one alone."
     ),
     "M-FIT-ONE-POINT": ("One time has α and the bytes in it; two numbers need at least two sizes."),
+    "M-BETA-IS-RATE": "β is seconds per byte, the inverse of the bandwidth W.",
+    "M-UNWEIGHTED": (
+        "Plain least squares counts seconds, so the longest times decide; weigh relative errors, "
+        "and every size counts."
+    ),
+    "M-OUTLIER": (
+        "One disturbed time pulls on a mean; a median, or leaving it out, does not follow it."
+    ),
+    "M-STEPS-ADD-UP": (
+        "Steps follow one another, so their times add up; the longest is only one of them."
+    ),
+    "M-ALPHA-PER-CHUNK": (
+        "All that goes from one rank to one other in one step is one message, and pays one α."
+    ),
     # chapter 03
     "M-SCATTER-IS-BROADCAST": (
         "Scatter gives part r to rank r; broadcast gives everything to everybody."
