@@ -197,8 +197,26 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     # chapter 05
     # chapter 06
+    "M-ANY-ALGO-2N": (
+        "2(n - 1)/n S is what a ring moves through every port; other algorithms load their busiest "
+        "port with more, or, when the network adds, with less."
+    ),
     # chapter 07
     # chapter 09
+    "M-SLIDE-MODEL": (
+        "With NVLS a GPU's own operand and its own copy pass its link as well: S + S/n each way, "
+        "not S."
+    ),
+    "M-SHARP-HELPS-AG": (
+        "An all-gather in the switch still brings S into every GPU; a ring brings (n - 1)/n S."
+    ),
+    "M-NVLS-ONLY-AR": (
+        "NCCL v2.30.7 has NVLS for all-gather and reduce-scatter, too; they gain no bandwidth."
+    ),
+    "M-FREE-FACTOR": "A free factor for every point fits any model, so it tells nothing about one.",
+    "M-MEAN-ONLY": (
+        "A mean hides how far the points lie apart; the spread is what separates two models."
+    ),
 }
 
 

@@ -81,7 +81,8 @@ def _facts(exercise: Exercise, call: Call, answer: object) -> Mapping[str, Any]:
         wire = answer["data"] if isinstance(answer, dict) and "data" in answer else {}
         value = unpack(wire)
     except NotPlainError as error:
-        return {"right": False, "message": f"what it returned cannot be read: {error}"}
+        message = f"what it returned cannot be read: {error}"
+        return {"right": False, "message": message, "form": True}
     return judge.facts(call, value)
 
 

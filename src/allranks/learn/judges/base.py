@@ -74,7 +74,7 @@ class AnswerError(ValueError):
         super().__init__(f"it returned {shown(answer)}{nothing * (answer is None)}; {advice}")
 
 
-def number(value: Any, answer: Any = None, advice: str = A_NUMBER) -> float:  # noqa: ANN401
+def read_number(value: Any, answer: Any = None, advice: str = A_NUMBER) -> Any:  # noqa: ANN401
     """Return a number, exact if it was: an int, a Fraction or a float within +-2^53.
 
     `answer` is the whole that it stands in, which the sentence shows.
@@ -89,10 +89,10 @@ def number(value: Any, answer: Any = None, advice: str = A_NUMBER) -> float:  # 
         raise AnswerError(
             whole, f"{shown(value)} is out of range; return a finite number below 2^53"
         )
-    return value  # type: ignore[return-value]
+    return value
 
 
-def numbers(value: Any, count: int, advice: str) -> list[float]:  # noqa: ANN401
+def read_numbers(value: Any, count: int, advice: str) -> list[Any]:  # noqa: ANN401
     """Return so many numbers from a list or a tuple.
 
     Raises:
@@ -100,16 +100,16 @@ def numbers(value: Any, count: int, advice: str) -> list[float]:  # noqa: ANN401
     """
     if not isinstance(value, list | tuple) or len(value) != count:
         raise AnswerError(value, advice)
-    return [number(each, value, advice) for each in value]
+    return [read_number(each, value, advice) for each in value]
 
 
-def near(value: float, wanted: float, tolerance: float) -> bool:
+def near(value: Any, wanted: Any, tolerance: float) -> bool:  # noqa: ANN401 - real numbers
     """Tell whether a value is within a relative tolerance of what is wanted, ends included.
 
     >>> near(1.1, 1.0, 0.1), near(Fraction(1, 3), 1 / 3, 1e-12), near(0.0, 0.0, 0.01)
     (True, True, True)
     """
-    return abs(value - wanted) <= tolerance * abs(wanted) * (1 + 1e-9)
+    return float(abs(value - wanted)) <= tolerance * abs(float(wanted)) * (1 + 1e-9)
 
 
 def shown(value: object) -> str:  # noqa: PLR0911 - one way for each kind

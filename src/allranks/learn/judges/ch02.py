@@ -9,7 +9,7 @@ from typing import Any
 
 from allranks.algorithms import build
 from allranks.cost import cost
-from allranks.learn.judges.base import Call, Facts, Judge, near, number, numbers
+from allranks.learn.judges.base import Call, Facts, Judge, near, read_number, read_numbers
 from allranks.schedule import Op, Schedule, Step, Transfer
 from allranks.topology import Topology
 from allranks.units import format_bytes
@@ -60,7 +60,7 @@ def _message_seconds(nbytes: int, topology: Topology) -> float:
 
 def _fit_facts(call: Call, answer: object) -> Facts:
     sizes, seconds = call.arguments.values()
-    alpha, beta = map(float, numbers(answer, 2, A_PAIR))
+    alpha, beta = map(float, read_numbers(answer, 2, A_PAIR))
     true_alpha, true_beta = call.facts["alpha"], call.facts["beta"]
     off_alpha, off_beta = alpha / true_alpha - 1, beta / true_beta - 1
     good_alpha, good_beta = abs(off_alpha) <= ALPHA_WITHIN, abs(off_beta) <= BETA_WITHIN
@@ -159,7 +159,7 @@ def _price_cases() -> list[Call]:
 
 def _price_facts(call: Call, answer: object) -> Facts:
     schedule, nbytes, alpha, beta = call.arguments.values()
-    price = float(number(answer, advice="return the price, a number of seconds"))
+    price = float(read_number(answer, advice="return the price, a number of seconds"))
     wanted = _seconds(schedule, nbytes, alpha, beta)
     right = near(price, wanted, EXACT)
 
@@ -167,8 +167,11 @@ def _price_facts(call: Call, answer: object) -> Facts:
         return float(messages * alpha + chunks * nbytes * beta)
 
     facts: dict[str, Any] = {"right": right, "message": _too(price, wanted)}
-    for name, mistaken in MISTAKES.items():
-        facts[name] = not right and near(price, mistaken(schedule, seconds), ALIKE)
+    for name, mistake in MISTAKES.items():
+        mistaken = mistake(schedule, seconds)
+        # where a mistake makes no difference it was not made
+        differs = not near(mistaken, wanted, 2 * ALIKE)
+        facts[name] = differs and near(price, mistaken, ALIKE)
     facts["steps"] = len(schedule.steps)
     facts["together"] = max((len(_messages(step)) for step in schedule.steps), default=0)
     return facts

@@ -6,7 +6,7 @@ import math
 import random
 
 from allranks.cost import best_num_chunks, price
-from allranks.learn.judges.base import Call, Facts, Judge, number
+from allranks.learn.judges.base import Call, Facts, Judge, read_number
 from allranks.topology import Topology
 from allranks.units import format_bytes
 
@@ -44,7 +44,7 @@ def chain_seconds(n: int, nbytes: float, alpha: float, beta: float, k: int) -> f
 
 def _segment_facts(call: Call, answer: object) -> Facts:
     n, nbytes, alpha, beta = call.arguments.values()
-    k = number(answer, advice="return the number of segments, a whole number")
+    k = read_number(answer, advice="return the number of segments, a whole number")
     best = best_num_chunks(n, nbytes, alpha, beta)
     facts = {"n": n, "size": format_bytes(nbytes), "answer": k, "best": best}
     facts["excess"] = 0.0
