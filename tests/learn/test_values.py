@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from allranks.learn.grader import grade
 from allranks.learn.judges import JUDGES, AnswerError, Call, Refusal
 from allranks.learn.judges.base import read_number, read_numbers
 from allranks.learn.judges.ch09 import bound
+from allranks.learn.plain import pack
 from allranks.published import NVLS_ON_H200
+from allranks.schedule import Op
 
 VALUES = [each for each in load_manifest() if each.kind == "value"]
 SECONDS = 10.0
@@ -576,6 +580,57 @@ def test_an_answer_that_never_came_is_no_pass(monkeypatch):
 
 
 # the judges themselves
+
+ODD = [
+    None,
+    True,
+    "x" * 200,
+    0,
+    -1,
+    0.0,
+    -2.5,
+    1e-300,
+    2**53 - 1,
+    float("nan"),
+    float("-inf"),
+    Fraction(-1, 3),
+    Fraction(1, 3**300),
+    [],
+    (),
+    {},
+    [1],
+    [Fraction(1, 3), Fraction(2, 7)],
+    [0.0, 0.0],
+    [-1, -1.5],
+    [float("nan")] * 2,
+    [[1.0, 2.0], 0.0],
+    [{5: 0.8}, 0.0],
+    {5: 0.8, 6: 0.9},
+    [0.84, 0.8, 0.9],
+    [[[]], [[]]],
+    [[{0: float("nan")}], [{1: Fraction(1, 2)}], [{"a": 1}]],
+    [[{(0, 1): 2}], [Counter()], [{}]],
+    [[{0: -1}], [{1: 10**15}], [{2: 0.5}]],
+    Op.COPY,
+]
+
+
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda each: each.slug)
+def test_no_judge_breaks_on_any_plain_answer(exercise):
+    calls = valued.calls_of(exercise)
+    for odd in ODD:
+        sent = json.loads(json.dumps({"data": pack(odd), "changed": []}))
+        wrong = valued.weigh(exercise, calls, [sent] * len(calls))
+        assert wrong is not None, odd
+        assert "{" not in (wrong.spoken or ("",))[0]
+        assert len(wrong.message) < 500
+
+
+def test_every_judge_that_weighs_refusals_weighs_any():
+    for exercise in (each for each in VALUES if JUDGES[each.judge].may_refuse):
+        calls = valued.calls_of(exercise)
+        for sentence in ("", "no", "x" * 500, "there is no such thing"):
+            assert valued.weigh(exercise, calls, [{"refused": sentence}] * len(calls))
 
 
 @pytest.mark.parametrize("exercise", VALUES, ids=lambda each: each.slug)

@@ -64,7 +64,7 @@ def _bytes_facts(call: Call, answer: object) -> Facts:
             f"there is no NVLS for {collective}; raise ValueError with a sentence that says so"
         )
         return {**facts, "right": False, "message": message}
-    out, into = read_numbers(answer, 2, BYTES)
+    out, into = map(float, read_numbers(answer, 2, BYTES))
     due = cost.bytes_sent_max, cost.bytes_received_max
     own = nbytes / n
     right = near(out, due[0], ALIKE) and near(into, due[1], ALIKE)
