@@ -43,18 +43,18 @@ def _bytes_cases() -> list[Call]:
 
 
 @cache
-def _nvls(collective: str, n: int, nbytes: int) -> Cost | None:
-    """Return the cost of the library's NVLS, or None if it has none for this collective."""
+def _priced(collective: str, algorithm: str, n: int, nbytes: int) -> Cost | None:
+    """Return the cost of a collective, or None if the library has no such algorithm for it."""
     topology = Topology.uniform(n, alpha=0.0, bandwidth=1.0)
     try:
-        return price(collective, "nvls", world_size=n, nbytes=nbytes, topology=topology)
+        return price(collective, algorithm, world_size=n, nbytes=nbytes, topology=topology)
     except ValueError:
         return None
 
 
 def _bytes_facts(call: Call, answer: object) -> Facts:
     collective, n, nbytes = call.arguments.values()
-    cost = _nvls(collective, n, nbytes)
+    cost = _priced(collective, "nvls", n, nbytes)
     facts: dict[str, Any] = {"collective": collective, "n": n, "out": 0, "into": 0}
     facts |= dict.fromkeys(("refused", "no_own", "sends_all", "as_ring"), False)
     if isinstance(answer, Refusal):
@@ -76,8 +76,10 @@ def _bytes_facts(call: Call, answer: object) -> Facts:
             less_in or near(into, due[1], ALIKE)
         )
         facts["sends_all"] = collective == "all_gather" and near(out, nbytes, ALIKE)
-        ring = 2 * (n - 1) * nbytes / n
-        facts["as_ring"] = all(near(each, ring, ALIKE) for each in (out, into))
+        ring = _priced(collective, "ring", n, nbytes)
+        facts["as_ring"] = ring is not None and all(
+            near(each, ring.bytes_sent_max, ALIKE) for each in (out, into)
+        )
     return facts
 
 
