@@ -79,12 +79,12 @@ def test_an_exercise_has_three_hints_two_mistakes_and_a_reason(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=by_slug)
-def test_a_stub_names_its_entry_its_target_and_one_thing_to_do(exercise):
+def test_a_stub_names_its_entries_each_with_its_target_and_one_thing_to_do(exercise):
     source = exercise.stub.read_text(encoding="utf-8")
-    (function,) = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    assert function.name == exercise.entry[0]
-    assert "Target" in (ast.get_docstring(function) or "")
-    assert source.count("TODO") == 1
+    functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    assert [each.name for each in functions] == [exercise.entry[0], *exercise.more_entries]
+    assert all("Target" in (ast.get_docstring(each) or "") for each in functions)
+    assert source.count("TODO") == len(functions)
 
 
 def test_the_forgotten_root_is_named_in_the_words_of_the_course():

@@ -12,7 +12,7 @@ import pytest
 from allranks.learn import grader, process
 from allranks.learn.exercises import ExerciseError, find_exercise
 from allranks.learn.grader import check, grade, render
-from allranks.learn.judges import JUDGES
+from allranks.learn.judges import JUDGES, AnswerError
 
 SECONDS = 10.0
 TREE = """
@@ -627,17 +627,19 @@ def test_a_number_out_of_range_fails_in_a_sentence(name):
     source = f"def best_k(n, nbytes, alpha, beta):\n    return {OUT_OF_RANGE[name]}\n"
     verdict = judged(source, "03_choose_segments")
     assert verdict.status == "fail", verdict.message
-    assert verdict.message.startswith("called with 6, 4.8e+07")
+    assert verdict.message.startswith(
+        "best_k(world_size=6, nbytes=48000000, alpha=4e-06, beta=4e-11): "
+    )
     assert "out of range; return a finite number below 2^53" in verdict.message
+    assert "\n" not in verdict.message
     assert set(verdict.criteria.values()) == {0, None}
 
 
 @pytest.mark.parametrize("answer", [float("inf"), float("-inf"), float("nan")])
-def test_the_judge_of_segments_takes_any_float(answer):
+def test_the_judge_of_segments_weighs_no_float_that_is_no_number(answer):
     judge = JUDGES["segments"]
-    facts = judge.facts(judge.cases()[0], answer)
-    assert not facts["right"]
-    assert "whole and at least 1" in facts["message"]
+    with pytest.raises(AnswerError, match="out of range; return a finite number below 2"):
+        judge.facts(judge.cases()[0], answer)
 
 
 @pytest.mark.parametrize("rank", ["10**20", "10**5000", "-10**5000"])

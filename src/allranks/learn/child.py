@@ -95,12 +95,19 @@ def _engine() -> types.SimpleNamespace:
     home = str(Path(__file__).resolve().parents[2])
     sys.path.insert(0, home)
     from allranks import errors  # noqa: PLC0415 - only now on the path
+    from allranks.learn import plain  # noqa: PLC0415
     from allranks.program import Rank, trace_program  # noqa: PLC0415
     from allranks.schedule import Op, Step, Transfer  # noqa: PLC0415
 
     sys.path.remove(home)
     return types.SimpleNamespace(
-        Op=Op, Rank=Rank, Step=Step, Transfer=Transfer, trace_program=trace_program, errors=errors
+        Op=Op,
+        Rank=Rank,
+        Step=Step,
+        Transfer=Transfer,
+        trace_program=trace_program,
+        errors=errors,
+        plain=plain,
     )
 
 
@@ -240,16 +247,20 @@ def _load(request: Mapping[str, Any], reply: Callable[[object], None]) -> Callab
     module.__file__ = filename
     sys.modules["answer"] = module  # dataclasses look their module up
     exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    for name in request["entry"]:
-        function = module.__dict__.get(name)
-        if callable(function):
-            return function  # type: ignore[no-any-return]
+    found: list[Callable[..., Any]] = [
+        each for each in map(module.__dict__.get, request["entry"]) if callable(each)
+    ]
+    more = request["more_entries"]
+    missing = next((name for name in more if not callable(module.__dict__.get(name))), None)
+    if found and missing is None:
+        return found[0]
     defined = [
         name
         for name, value in module.__dict__.items()
         if isinstance(value, types.FunctionType) and value.__module__ == "answer"
     ]
-    reply({"event": "no_entry", "defined": defined[:8]})
+    named = {"missing": missing} if found else {}
+    reply({"event": "no_entry", "defined": defined[:8], **named})
     return None
 
 
@@ -284,7 +295,7 @@ def _answer(
     engine: types.SimpleNamespace,
 ) -> object:
     if request["kind"] == "value":
-        return plain(function(*case["values"]))
+        return _value(function, parameters, request, case, engine)
     first = parameters[0] if parameters else None
     arguments: dict[str, int] = case["arguments"]
     if first == "rank":
@@ -303,6 +314,58 @@ def _answer(
     else:
         result = function(case["world_size"], *arguments.values())
     return list(_rows(result, request["limits"]))
+
+
+def _value(
+    function: Callable[..., Any],
+    parameters: list[str],
+    request: Mapping[str, Any],
+    case: Mapping[str, Any],
+    engine: types.SimpleNamespace,
+) -> dict[str, Any]:
+    """Return the answer to one call as plain data, and the arguments that the call changed."""
+    if case["function"] != request["entry"][0]:
+        function = vars(sys.modules["answer"])[case["function"]]
+        parameters = _form(function)
+    arguments: dict[str, Any] = engine.plain.unpack(case["arguments"])
+    result = _called(function, parameters, arguments, case["function"])
+    taking = engine.plain.Taking(_whole, _show)
+    try:
+        data = taking.answer(result)
+    except engine.plain.NotPlainError as error:
+        message = f"it returned {error}"
+        raise ComplaintError(message, "value") from error
+    changed: list[str] = []
+    if case["keeps_arguments"]:
+        before = engine.plain.unpack(case["arguments"])
+        changed = [name for name in before if _differ(arguments[name], before[name], taking)]
+    return {"data": data, "changed": changed}
+
+
+def _called(
+    function: Callable[..., Any], parameters: list[str], arguments: dict[str, Any], name: str
+) -> object:
+    """Call by position, or by name if the learner has put the parameters in another order."""
+    import inspect  # noqa: PLC0415 - loaded by then
+
+    reordered = list(arguments) != parameters and set(arguments) <= set(parameters)
+    values, named = ((), arguments) if reordered else (tuple(arguments.values()), {})
+    try:
+        inspect.signature(function).bind(*values, **named)
+    except TypeError as error:
+        message = (
+            f"{name} is called with {', '.join(arguments)}, and that does not fit: {error}; keep "
+            "the parameters of the stub"
+        )
+        raise ComplaintError(message, "value") from error
+    return function(*values, **named)
+
+
+def _differ(after: object, before: object, taking: Any) -> bool:  # noqa: ANN401
+    try:
+        return bool(taking.answer(after) != taking.answer(before))
+    except ValueError:
+        return True  # something that is no plain data was put into it
 
 
 def _traced(
@@ -415,33 +478,6 @@ def _op(value: object, where: str, step: int) -> str:
         return name.lower()
     message = f"{where}: op is {_show(value)}; it must be Op.COPY or Op.REDUCE"
     raise ComplaintError(message, step=step)
-
-
-def plain(value: object) -> object:
-    """Return a number as JSON can carry it: ints exactly, NumPy scalars as what they hold.
-
-    Raises:
-        ComplaintError: it is no number.
-    """
-    number = _whole(value)
-    if number is not None:
-        if not -MAX_INT < number < MAX_INT:
-            message = (
-                f"the function returned {_show(value)}, out of range; return a finite number "
-                "below 2^53"
-            )
-            raise ComplaintError(message)
-        return number
-    if isinstance(value, float):
-        return float.__add__(value, 0.0)
-    for convert in ("item", "__float__"):
-        method = getattr(value, convert, None)
-        if callable(method) and not isinstance(value, bool | str):
-            result = method()
-            if type(result) in (int, float):
-                return result
-    message = f"the function returned {_show(value)}; it must return a number"
-    raise ComplaintError(message)
 
 
 def _show(value: object) -> str:

@@ -71,6 +71,7 @@ class Exercise:
     folder: Path
     seconds: float
     aliases: tuple[str, ...] = ()
+    more_entries: tuple[str, ...] = ()
     collective: str = ""
     worlds: tuple[int, ...] = ()
     more_worlds: tuple[int, ...] = ()
@@ -160,7 +161,7 @@ def _exercise(folder: Path, row: dict[str, Any]) -> Exercise:
         Feedback(**{name: _line(value) for name, value in each.items()})
         for each in row.pop("feedback", ())
     )
-    for name in ("entry", "aliases", "hints", "worlds", "more_worlds"):
+    for name in ("entry", "more_entries", "aliases", "hints", "worlds", "more_worlds"):
         row[name] = tuple(row.get(name, ()))
     row["why"] = _line(row["why"])
     try:
@@ -192,7 +193,8 @@ def find_exercise(name: str) -> Exercise:
     """Return an exercise by slug, alias, function name, or slug without its number.
 
     Raises:
-        ExerciseError: no such exercise; the message suggests the nearest name.
+        ExerciseError: no such exercise; the message suggests the nearest name. Or the functions of
+            several are called that.
 
     >>> find_exercise("binomial-tree-broadcast").slug
     '03_binomial_broadcast'
@@ -201,12 +203,21 @@ def find_exercise(name: str) -> Exercise:
     for exercise in load_manifest():
         if wanted in _names(exercise):
             return exercise
+    found = [each for each in load_manifest() if wanted in (*each.entry, *each.more_entries)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        message = (
+            f"{name}: this is a function of {' and of '.join(each.slug for each in found)}; give "
+            "the name of the exercise"
+        )
+        raise ExerciseError(message)
     raise ExerciseError(unknown_name("exercise", name, [each.slug for each in load_manifest()]))
 
 
 def _names(exercise: Exercise) -> set[str]:
     bare = re.sub(r"^\d+_", "", exercise.slug)
-    return {exercise.slug, bare, *exercise.aliases, *exercise.entry}
+    return {exercise.slug, bare, *exercise.aliases}
 
 
 def workspace() -> Path:

@@ -19,7 +19,7 @@ from typing import Any
 from allranks.collectives import contract
 from allranks.cost import Cost, cost
 from allranks.errors import ScheduleError
-from allranks.learn import process
+from allranks.learn import process, valued
 from allranks.learn.exercises import (
     Case,
     Exercise,
@@ -31,7 +31,7 @@ from allranks.learn.exercises import (
     start,
 )
 from allranks.learn.expressions import count, evaluate, fill
-from allranks.learn.judges import JUDGES
+from allranks.learn.judges import Call
 from allranks.learn.verdict import Verdict, points, render
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Topology
@@ -44,7 +44,6 @@ NEAR = 1.3
 SOURCE_LIMIT = 2**20
 # a few broken cases are enough for a verdict; the others would only cost the learner's time
 MAX_BROKEN = 3
-MAX_VALUE = 2**53
 WORDS_OF_A_SENTENCE = 3
 CRITERION = {"latency_terms": "latency"}
 
@@ -125,6 +124,7 @@ def _grade(
         "source": source,
         "filename": filename,
         "entry": list(exercise.entry),
+        "more_entries": list(exercise.more_entries),
         "kind": exercise.kind,
         "collective": exercise.collective,
         "library": library,
@@ -150,14 +150,16 @@ class _Asked:
     """The calls that are made, as the child gets them and as messages name them."""
 
     cases: tuple[Case, ...]
-    values: tuple[tuple[float, ...], ...]
+    calls: tuple[Call, ...]
+    entry: str
     requests: list[dict[str, Any]]
 
     @classmethod
     def of(cls, exercise: Exercise) -> _Asked:
         if exercise.kind == "value":
-            values = tuple(JUDGES[exercise.judge].cases())
-            return cls((), values, [{"values": list(each)} for each in values])
+            calls = valued.calls_of(exercise)
+            asked = [valued.request_of(exercise, call) for call in calls]
+            return cls((), calls, exercise.entry[0], asked)
         cases = tuple(exercise.cases())
         requests = [
             {
@@ -169,7 +171,7 @@ class _Asked:
             }
             for case in cases
         ]
-        return cls(cases, (), requests)
+        return cls(cases, (), exercise.entry[0], requests)
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -180,7 +182,7 @@ class _Asked:
             return ""
         if self.cases:
             return self.cases[number].words()
-        return "called with " + ", ".join(f"{value:g}" for value in self.values[number])
+        return self.calls[number].words(self.entry)
 
 
 def _num_chunks(exercise: Exercise, case: Case) -> int:
@@ -345,27 +347,11 @@ class _Judging:
     # values
 
     def _value_verdict(self) -> Verdict:
-        judge = JUDGES[self.exercise.judge]
-        wrong = []
-        pairs = zip(self.asked.values, self.answers, strict=False)
-        for number, (values, answer) in enumerate(pairs):
-            refusal = _no_finite_number(answer)
-            if refusal:
-                message = self._where(number) + refusal
-                event = {"kind": "value", "message": message}
-                return self._done("fail", message, _all_or_nothing(right=False), event=event)
-            facts = judge.facts(values, answer)
-            if not facts["right"]:
-                wrong.append(facts)
+        wrong = valued.weigh(self.exercise, self.asked.calls, self.answers)
         if wrong:
-            spoken = next(filter(None, (_speak(self.exercise, facts) for facts in wrong)), None)
-            event = {"kind": "value", "message": wrong[0]["message"]}
+            nothing = _all_or_nothing(right=False)
             return self._done(
-                "fail",
-                wrong[0]["message"],
-                _all_or_nothing(right=False),
-                event=event,
-                spoken=spoken,
+                "fail", wrong.message, nothing, event=wrong.event, spoken=wrong.spoken
             )
         if len(self.answers) < len(self.asked):
             return self._trouble()
@@ -424,9 +410,9 @@ class _Judging:
     def _no_entry(self, event: Mapping[str, Any]) -> str:
         defined = [str(name)[:60] for name in _listed(event.get("defined"))]
         seen = f"it defines {', '.join(defined)}" if defined else "it defines no function"
-        return (
-            f"there is no function called {self.exercise.entry[0]}; {seen}. Keep the stub's name."
-        )
+        missing = event.get("missing")
+        name = missing if missing in self.exercise.more_entries else self.exercise.entry[0]
+        return f"there is no function called {name}; {seen}. Keep the stub's name."
 
     def _raised(self, event: Mapping[str, Any]) -> Verdict:
         family = _listed(event.get("family"))
@@ -509,16 +495,6 @@ def _amount_to_evaluate(answer: object) -> int:
     """Return how many steps and transfers an answer makes us look at."""
     steps = answer if isinstance(answer, list) else []
     return len(steps) + sum(len(step) for step in steps if isinstance(step, list))
-
-
-def _no_finite_number(answer: Any) -> str:  # noqa: ANN401 - what a process sent
-    """Return what is wrong with an answer that no judge can weigh; empty if one can."""
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
-        return "the answer is no number; return a number"
-    if not -MAX_VALUE < answer < MAX_VALUE:
-        size = "" if isinstance(answer, int) else f" {answer:g}"
-        return f"the answer{size} is out of range; return a finite number below 2^53"
-    return ""
 
 
 def _all_or_nothing(*, right: bool) -> dict[str, float | None]:

@@ -68,6 +68,10 @@ MISCONCEPTIONS: dict[str, str] = {
         "wrong event is where to look."
     ),
     # chapter 01
+    "M-SEND-MOVES": "A send leaves the sender's data where they are: what travels is a copy.",
+    "M-GATHER-IS-SCATTER": (
+        "Gather brings block r from rank r to the root; scatter deals the blocks out from it."
+    ),
     # chapter 02
     "M-LATENCY-IS-BANDWIDTH": (
         "More bandwidth does not lower α: it moves the bytes faster, and the first one no sooner."
@@ -80,6 +84,20 @@ MISCONCEPTIONS: dict[str, str] = {
         "one alone."
     ),
     "M-FIT-ONE-POINT": ("One time has α and the bytes in it; two numbers need at least two sizes."),
+    "M-BETA-IS-RATE": "β is seconds per byte, the inverse of the bandwidth W.",
+    "M-UNWEIGHTED": (
+        "Plain least squares counts seconds, so the longest times decide; weigh relative errors, "
+        "and every size counts."
+    ),
+    "M-OUTLIER": (
+        "One disturbed time pulls on a mean; a median, or leaving it out, does not follow it."
+    ),
+    "M-STEPS-ADD-UP": (
+        "Steps follow one another, so their times add up; the longest is only one of them."
+    ),
+    "M-ALPHA-PER-CHUNK": (
+        "All that goes from one rank to one other in one step is one message, and pays one α."
+    ),
     # chapter 03
     "M-SCATTER-IS-BROADCAST": (
         "Scatter gives part r to rank r; broadcast gives everything to everybody."
@@ -187,8 +205,26 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     # chapter 05
     # chapter 06
+    "M-ANY-ALGO-2N": (
+        "2(n - 1)/n S is what a ring moves through every port; other algorithms load their busiest "
+        "port with more, or, when the network adds, with less."
+    ),
     # chapter 07
     # chapter 09
+    "M-SLIDE-MODEL": (
+        "With NVLS a GPU's own operand and its own copy pass its link as well: S + S/n each way, "
+        "not S."
+    ),
+    "M-SHARP-HELPS-AG": (
+        "An all-gather in the switch still brings S into every GPU; a ring brings (n - 1)/n S."
+    ),
+    "M-NVLS-ONLY-AR": (
+        "NCCL v2.30.7 has NVLS for all-gather and reduce-scatter, too; they gain no bandwidth."
+    ),
+    "M-FREE-FACTOR": "A free factor for every point fits any model, so it tells nothing about one.",
+    "M-MEAN-ONLY": (
+        "A mean hides how far the points lie apart; the spread is what separates two models."
+    ),
 }
 
 

@@ -11,7 +11,7 @@ from allranks.algorithms import build
 from allranks.cost import Cost, best_num_chunks, timeline
 from allranks.errors import ScheduleError
 from allranks.learn.items.priced import ALPHA, BANDWIDTH, Lane, lanes, priced
-from allranks.learn.judges import chain_seconds
+from allranks.learn.judges.ch03 import chain_seconds
 from allranks.learn.templates import (
     LETTERS,
     ClashError,

@@ -1,0 +1,17 @@
+"""Wrong on purpose: a part is there or not, how often is forgotten."""
+
+from copy import deepcopy
+
+from allranks import Op
+
+
+def state_after(schedule, start, steps):
+    state = deepcopy(start)
+    for step in schedule[:steps]:
+        before = deepcopy(state)
+        for src, dst, chunk, op in step:
+            if op is Op.COPY:
+                state[dst][chunk] = before[src][chunk].copy()
+            else:
+                state[dst][chunk] |= before[src][chunk]
+    return state

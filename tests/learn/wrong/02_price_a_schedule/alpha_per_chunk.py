@@ -1,0 +1,20 @@
+"""Wrong on purpose: every chunk is a message of its own."""
+
+from collections import Counter
+
+
+def ports(step):
+    found = {}
+    for (src, dst), count in Counter((t.src, t.dst) for t in step).items():
+        for port in (("out", src), ("in", dst)):
+            peers, chunks = found.get(port, (0, 0))
+            found[port] = peers + 1, chunks + count
+    return found.values()
+
+
+def price(schedule, chunk_bytes, alpha, beta):
+    return sum(
+        max(chunks for _, chunks in ports(step)) * (alpha + chunk_bytes * beta)
+        for step in schedule
+        if step
+    )
