@@ -438,7 +438,7 @@ def all_pairs(draw: Draw) -> Data:
             trap(1, "M-ONE-HOP-ONE-ALPHA", f"Here {n - 1} messages leave one port in turn."),
             trap(n, "M-COUNT-N", f"A rank sends to {n - 1} others, not to itself."),
         ],
-        feedback_right=f"{n - 1} peers through one port. Were all in flight at once, it would be 1.",
+        feedback_right=f"{n - 1} peers through one port. All in flight at once, it would be 1.",
         feedback_else="Count the messages that leave one port.",
     )
 

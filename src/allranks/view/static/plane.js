@@ -208,7 +208,8 @@ export function nameOf(point) {
 export function tell(point) {
   const where = `${significant(point.alphas)} α and ${significant(point.bytes, 4)} S one after another`;
   const out = `out of the busiest rank ${significant(point.sent, 4)} S`;
-  const told = `${nameOf(point)}: ${where}, ${out}; ${seconds(point.seconds)}.`;
+  const name = nameOf(point);
+  const told = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${where}, ${out}; ${seconds(point.seconds)}.`;
   return point.ideal ? `${told} A formula for chunks that come down while others go up, not a schedule of this page.` : told;
 }
 
