@@ -148,6 +148,8 @@ export class ChunkTrees extends HTMLElement {
     const top = Math.max(...all.map((member) => member.bytes));
     const base = foot + BARS + 14;
     svg.append(s("text", { x: 2, y: foot + 20, class: "ar-axis" }, "sent by each rank, in S"));
+    // the words lie above the ranks, and let the pointer through: each rank has its own sentence
+    const words = s("g", { class: "ar-words", "aria-hidden": "true" });
     all.forEach((member) => {
       const { rank } = member;
       const roles = inner(member);
@@ -158,13 +160,13 @@ export class ChunkTrees extends HTMLElement {
       for (const tree of [0, 1]) {
         const r = Math.min(12.5, each / 2 - 2);
         const leaf = !roles[tree];
-        group.append(
-          s("circle", { cx: x(rank), cy: y(tree, rank), r, class: `ar-tile${leaf ? " ar-leaf" : ""}${both ? " ar-both" : ""}`, fill: leaf ? "var(--ar-card)" : colorOf(rank, n) }),
+        group.append(s("circle", { cx: x(rank), cy: y(tree, rank), r, class: `ar-tile${leaf ? " ar-leaf" : ""}${both ? " ar-both" : ""}`, fill: leaf ? "var(--ar-card)" : colorOf(rank, n) }));
+        words.append(
           s("text", { x: x(rank), y: y(tree, rank) + 4.5, class: "ar-rank ar-rank-small", fill: leaf ? "var(--ar-ink)" : inkOn(rank, n), "text-anchor": "middle" }, String(rank)),
         );
       }
-      group.append(
-        s("rect", { x: x(rank) - Math.min(each * 0.36, 16), y: base - tall, width: Math.min(each * 0.72, 32), height: tall, class: "ar-bytes", fill: colorOf(rank, n) }),
+      group.append(s("rect", { x: x(rank) - Math.min(each * 0.36, 16), y: base - tall, width: Math.min(each * 0.72, 32), height: tall, class: "ar-bytes", fill: colorOf(rank, n) }));
+      words.append(
         s("text", { x: x(rank), y: base - tall - 5, class: "ar-count", "text-anchor": "middle" }, significant(member.bytes)),
         s("text", { x: x(rank), y: base + 15, class: "ar-axis", "text-anchor": "middle" }, String(rank)),
       );
@@ -175,6 +177,7 @@ export class ChunkTrees extends HTMLElement {
       group.addEventListener("keydown", (event) => this.key(event));
       svg.append(group);
     });
+    svg.append(words);
     svg.append(s("line", { x1: LEFT, x2: LEFT + each * n, y1: base + 0.5, y2: base + 0.5, class: "ar-floor" }));
     for (const rank of twice) svg.append(s("text", { x: x(rank) + 18, y: y(0, rank) - 12, class: "ar-twice" }, `rank ${rank}: inner in both`));
     this.light(svg);
