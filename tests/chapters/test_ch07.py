@@ -210,6 +210,13 @@ def test_every_misconception_of_the_chapter_is_answered_on_its_page() -> None:
     assert wanted <= emitted
 
 
+def test_the_words_that_answer_a_misconception_are_plain() -> None:
+    """The role shows its words as they stand: a formula or emphasis would stay source."""
+    marked = re.findall(r"\{mis\}`([^`]*)`", source(PAGE))
+    assert marked
+    assert not [words for words in marked if re.search(r"[$*]", words)]
+
+
 def test_crossovers_and_the_ideal_tree_are_never_named_alone() -> None:
     text = prose(PAGE)
     for sentence in re.split(r"(?<=[.?!])\s", text):

@@ -118,7 +118,7 @@ export class ChunkTrees extends HTMLElement {
   drawing(room) {
     const all = this.members;
     const n = all.length;
-    const each = Math.min(Math.max((room - 2 * LEFT) / n, 30), 76);
+    const each = Math.min(Math.max((room - 2 * LEFT) / n, 30), 104);
     const width = Math.max(LEFT * 2 + each * n, 280);
     const deepest = Math.max(...all.flatMap((member) => member.trees.map((place) => place.depth)));
     const row = 56 + deepest * LEVEL;
