@@ -210,6 +210,66 @@ MISCONCEPTIONS: dict[str, str] = {
         "port with more, or, when the network adds, with less."
     ),
     # chapter 07
+    "M-TREE-HALF-BW": (
+        "One binary tree leaves half of its ranks as leaves, which send only upward; two trees, "
+        "half of the data each, share the work: nobody sends more than 2S, and all together 2(n "
+        "- 1)S, as in a ring."
+    ),
+    "M-TREE-SAME-COST": (
+        "Plans with few steps do not cost the same: recursive doubling pays lg n αs and S lg n, "
+        "a reduce and a broadcast along a binomial tree twice that, Rabenseifner 2 lg n αs and "
+        "the bytes of a ring."
+    ),
+    "M-ANY-ALGO-2N": (
+        "2(n - 1)/n S is the least for plans of sends and receives, not what each of them "
+        "sends: whole vectors, and inner ranks of trees, send more."
+    ),
+    "M-INNER-ONCE": (
+        "For even n every rank is inner in exactly one of the two trees; for odd n, rank 0 is "
+        "inner in both."
+    ),
+    "M-RABENSEIFNER-DIST": (
+        "In MPICH the vector is halved while the distance doubles: the largest messages go to "
+        "the nearest partner."
+    ),
+    "M-XOR-ANY-N": (
+        "The partner rank XOR d exists for every rank only if n is a power of two; other n fold "
+        "the extra ranks first."
+    ),
+    "M-ONE-CROSSOVER": (
+        "A crossover lies between two named plans on a named machine; another tree has another one."
+    ),
+    "M-NCCL-TREE-GPUS": (
+        "NCCL's tree is a double binary tree over nodes, with a chain of GPUs inside each node; "
+        "on one node it is a chain."
+    ),
+    "M-WHOLE-VECTOR": (
+        "Recursive doubling swaps the whole vector in every step, S lg n in all; halving sends "
+        "a partner only the half that it keeps."
+    ),
+    "M-NOT-MIRRORED": (
+        "The way back meets the partners in reverse: the last one met on the way in is the "
+        "first to swap finished chunks with."
+    ),
+    "M-NEVER-UNFOLDED": (
+        "Ranks that were folded away have given their vectors and get the sum in one last step."
+    ),
+    "M-FOLD-ONE-STEP": (
+        "To fold costs two steps: one in which the extra ranks hand over their vectors, and one "
+        "in which they get the sum."
+    ),
+    "M-SAME-TREE-TWICE": (
+        "The second tree is the first one mirrored (even n) or shifted by one rank (odd n), so "
+        "most ranks have another parent in it."
+    ),
+    "M-HEAP-PARENT": (
+        "These trees follow the lowest set bit b of a rank: in tree 0 the parent of rank r is r "
+        "- b or r + b."
+    ),
+    "M-ONE-HOP-ONE-ALPHA": (
+        "One step to n - 1 peers is one α only where all messages are in flight at once; "
+        "through one port, one after another, it is n - 1 αs."
+    ),
     # chapter 09
     "M-SLIDE-MODEL": (
         "With NVLS a GPU's own operand and its own copy pass its link as well: S + S/n each way, "

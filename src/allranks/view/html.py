@@ -1,4 +1,4 @@
-"""Static HTML of the four custom elements, with the data inside and a reading that needs no script.
+"""Static HTML of the custom elements, with the data inside and a reading that needs no script.
 
 Every function returns a fragment. The page that holds it loads `allranks.css` and `allranks.js`
 (see `allranks.view.bundle`); `self_contained` adds both for places that load nothing, such as an
@@ -100,6 +100,41 @@ def message_html(
     return _element(
         "chunk-message", id, message, fallback=fallback, caption_html=caption_html, attributes=gate
     )
+
+
+def plane_html(
+    plane: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-plane>`: all-reduces by alphas and bytes. `plane` is `planes.plane`'s."""
+    rows = [
+        (each["title"], each["alphas"], f"{each['bytes']:.4g} S", _time(each["seconds"]))
+        for each in plane["points"]
+    ]
+    limit = plane["bounds"]
+    rows.append(("the bounds", limit["alphas"], f"{limit['bytes']:.4g} S", _time(limit["seconds"])))
+    head = f'<p><span class="ar-badge">{_text(plane["label"])}</span> {_text(plane["title"])}</p>'
+    fallback = head + _table(("all-reduce", "α paid", "bytes, one after another", "time"), rows)
+    return _element("chunk-plane", id, plane, fallback=fallback, caption_html=caption_html)
+
+
+def trees_html(
+    trees: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-trees>`: the double binary tree. `trees` is `planes.trees`'s."""
+    first, second = trees["parents"]
+    rows = [
+        (rank, *("none" if up < 0 else up for up in ups), f"{sent:g} S")
+        for rank, (*ups, sent) in enumerate(zip(first, second, trees["bytes"], strict=True))
+    ]
+    head = f'<p><span class="ar-badge">{_text(trees["label"])}</span> {_text(trees["title"])}</p>'
+    fallback = head + _table(("rank", "parent in tree 0", "parent in tree 1", "sends"), rows)
+    return _element("chunk-trees", id, trees, fallback=fallback, caption_html=caption_html)
 
 
 def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None) -> str:

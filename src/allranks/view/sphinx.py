@@ -1,9 +1,9 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
-Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`. Roles: `{engine}`
-computes a number, `{given}` is a number by definition, `{show}` sets the state of a figure of the
-same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the
-page and line.
+Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-plane}`,
+`{chunk-trees}`. Roles: `{engine}` computes a number, `{given}` is a number by definition, `{show}`
+sets the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of
+them fails the build and names the page and line.
 """
 
 from __future__ import annotations
@@ -23,9 +23,16 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import cheatsheet, elsewhere, frames, messages, races
+from allranks.view import cheatsheet, elsewhere, frames, messages, planes, races
 from allranks.view.asked import parse_controls
-from allranks.view.html import curve_html, flow_html, message_html, race_html
+from allranks.view.html import (
+    curve_html,
+    flow_html,
+    message_html,
+    plane_html,
+    race_html,
+    trees_html,
+)
 from allranks.view.mathml import MathError, mathml
 from allranks.view.names import PARAMETERS
 from allranks.view.values import NumberError, evaluate
@@ -47,6 +54,8 @@ _STATE = {
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
     "chunk-curve": {"alpha", "n", "nbytes", "S"},
     "chunk-message": {"alpha", "bandwidth", "nbytes", "S"},
+    "chunk-plane": {"n", "nbytes", "S", "machine", "point"},
+    "chunk-trees": {"n", "rank"},
 }
 
 
@@ -277,6 +286,48 @@ class ChunkMessage(_Figure):
         )
 
 
+class ChunkPlane(_Figure):
+    """Every all-reduce by its alphas and its bytes."""
+
+    element = "chunk-plane"
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "n": directives.positive_int,
+        "nbytes": directives.unchanged_required,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the points as the engine prices them; the page moves them."""
+        return planes.plane(
+            world_size=self.n,
+            nbytes=self.nbytes,
+            topology=self.machine,
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
+class ChunkTrees(_Figure):
+    """Both trees of the double binary tree over one row of ranks."""
+
+    element = "chunk-trees"
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "n": directives.positive_int,
+        "controls": directives.unchanged,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the parents and the bytes of every rank."""
+        return planes.trees(
+            world_size=self.n, controls=self.controls, title=self.options.get("title")
+        )
+
+
 class _Box(SphinxDirective):
     """A titled box with Markdown inside."""
 
@@ -450,11 +501,19 @@ def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for lane in data.get("lanes", ()):
         yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} µs"
     for point in data.get("points", ()):
-        what = f"{point['chunks']} segments" if "chunks" in point else f"{point['nbytes']:g} bytes"
-        yield f"{what}: {point['seconds'] * 1e6:.5g} µs"
+        yield f"{_plain_point(point)}: {point['seconds'] * 1e6:.5g} µs"
+    for tree, parents in enumerate(data.get("parents", ())):
+        above = ", ".join("none" if up < 0 else str(up) for up in parents)
+        yield f"tree {tree}, parents of ranks 0 to {len(parents) - 1}: {above}"
     for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
         sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
         yield f"step {number}: {sends}"
+
+
+def _plain_point(point: dict[str, Any]) -> str:
+    if "title" in point:
+        return str(point["title"])
+    return f"{point['chunks']} segments" if "chunks" in point else f"{point['nbytes']:g} bytes"
 
 
 def visit_figure(self: HTML5Translator, node: FigureNode) -> None:
@@ -477,7 +536,8 @@ def _figure_html(node: FigureNode) -> str:
         return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
     if element == "chunk-message":
         return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    return curve_html(data, id=name, caption_html=_CAPTION)
+    plain = {"chunk-curve": curve_html, "chunk-plane": plane_html, "chunk-trees": trees_html}
+    return plain[element](data, id=name, caption_html=_CAPTION)
 
 
 def visit_box(self: HTML5Translator, node: BoxNode) -> None:
@@ -538,7 +598,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(FigureNode, html=(visit_figure, depart_figure))
     app.add_node(BoxNode, html=(visit_box, depart_box))
     app.add_node(ShowNode, html=(visit_show, depart_show))
-    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage):
+    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage, ChunkPlane, ChunkTrees):
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
     app.add_directive("takeaway", TakeawayBox)

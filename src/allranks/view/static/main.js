@@ -4,8 +4,10 @@
 import { ChunkCurve } from "./chunk-curve.js";
 import { ChunkFlow } from "./chunk-flow.js";
 import { ChunkMessage } from "./chunk-message.js";
+import { ChunkPlane } from "./chunk-plane.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
+import { ChunkTrees } from "./chunk-trees.js";
 import { onShow, showAsked } from "./show.js";
 
 /** @type {[string, CustomElementConstructor][]} */
@@ -15,6 +17,8 @@ const ELEMENTS = [
   ["chunk-race", ChunkRace],
   ["chunk-curve", ChunkCurve],
   ["chunk-message", ChunkMessage],
+  ["chunk-plane", ChunkPlane],
+  ["chunk-trees", ChunkTrees],
 ];
 
 /** Define what this page does not know yet, and listen to its links. */

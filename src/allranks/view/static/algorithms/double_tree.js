@@ -32,7 +32,7 @@ function stepsDown(n, chunks) {
 }
 
 /** @param {number} n @returns {number[][]} the parents of every rank in tree 0 and tree 1 */
-function doubleTree(n) {
+export function doubleTree(n) {
   const first = binaryTree(n);
   if (n % 2) {
     const moved = range(n).map((rank) => first.at(rank - 1) ?? NOBODY);

@@ -1,0 +1,10 @@
+"""Wrong on purpose: nobody asks whether the partner exists."""
+
+from allranks import Op, Transfer
+
+
+def any_n_doubling_all_reduce(world_size):
+    distance = 1
+    while distance < world_size:
+        yield [Transfer(rank, rank ^ distance, 0, Op.REDUCE) for rank in range(world_size)]
+        distance *= 2
