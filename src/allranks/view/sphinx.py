@@ -1,9 +1,9 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
-Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`. Roles: `{engine}`
-computes a number, `{given}` is a number by definition, `{show}` sets the state of a figure of the
-same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the
-page and line.
+Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-compose}`.
+Roles: `{engine}` computes a number, `{given}` is a number by definition, `{show}` sets the state of
+a figure of the same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them fails the
+build and names the page and line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import frames, messages, races
+from allranks.view import compose, frames, messages, races
 from allranks.view.asked import parse_controls
-from allranks.view.html import curve_html, flow_html, message_html, race_html
+from allranks.view.html import compose_html, curve_html, flow_html, message_html, race_html
 from allranks.view.mathml import MathError, mathml
 from allranks.view.names import PARAMETERS
 from allranks.view.values import NumberError, evaluate
@@ -46,6 +46,7 @@ _STATE = {
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
     "chunk-curve": {"alpha", "n", "nbytes", "S"},
     "chunk-message": {"alpha", "bandwidth", "nbytes", "S"},
+    "chunk-compose": {"example", "contract", "n", "root", "chunks", "step", "check"},
 }
 
 
@@ -276,6 +277,22 @@ class ChunkMessage(_Figure):
         )
 
 
+class ChunkCompose(_Figure):
+    """The schedule composer: `{chunk-compose} unfinished-broadcast`."""
+
+    element = "chunk-compose"
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "predict": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the examples by name; the page plays what a reader composes."""
+        return compose.compose(self.arguments[0], title=self.options.get("title"))
+
+
 class _Box(SphinxDirective):
     """A titled box with Markdown inside."""
 
@@ -391,6 +408,12 @@ def check_references(app: Sphinx, doctree: nodes.document) -> None:
                     f"known: {', '.join(sorted(allowed))}"
                 )
                 raise AuthorError(message)
+            if name == "example":
+                try:
+                    compose.check_example(value)
+                except ValueError as error:
+                    message = f"{show['place']}: {error}"
+                    raise AuthorError(message) from error
 
 
 class PlainFigures(SphinxPostTransform):
@@ -425,7 +448,10 @@ def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for point in data.get("points", ()):
         what = f"{point['chunks']} segments" if "chunks" in point else f"{point['nbytes']:g} bytes"
         yield f"{what}: {point['seconds'] * 1e6:.5g} µs"
-    for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
+    schedule = data.get("schedule") or data.get("examples", {}).get(data.get("example"), {}).get(
+        "schedule", {}
+    )
+    for number, step in enumerate(schedule.get("steps", ())):
         sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
         yield f"step {number}: {sends}"
 
@@ -450,6 +476,8 @@ def _figure_html(node: FigureNode) -> str:
         return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
     if element == "chunk-message":
         return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
+    if element == "chunk-compose":
+        return compose_html(data, id=name, predict=gate, caption_html=_CAPTION)
     return curve_html(data, id=name, caption_html=_CAPTION)
 
 
@@ -511,7 +539,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(FigureNode, html=(visit_figure, depart_figure))
     app.add_node(BoxNode, html=(visit_box, depart_box))
     app.add_node(ShowNode, html=(visit_show, depart_show))
-    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage):
+    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage, ChunkCompose):
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
     app.add_directive("takeaway", TakeawayBox)
