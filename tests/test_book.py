@@ -147,7 +147,7 @@ def test_labels_come_from_traces(page: str) -> None:
 def test_every_figure_has_a_label_a_table_and_a_caption(
     page: str, soups: dict[str, BeautifulSoup]
 ) -> None:
-    figures = soups[page].select("chunk-flow, chunk-race, chunk-curve")
+    figures = soups[page].select("chunk-flow, chunk-race, chunk-curve, chunk-compose")
     assert len(figures) >= 2
     for figure in figures:
         data = json.loads(str(figure.select_one("script").string))  # type: ignore[union-attr]

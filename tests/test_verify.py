@@ -386,6 +386,14 @@ def test_a_reduce_that_ends_on_another_rank_asks_about_the_root():
     assert "the root is rank 2, is that used?" in str(error)
 
 
+def test_a_sum_that_ends_on_a_stranger_speaks_of_no_root_where_there_is_none():
+    home = {0: 0, 1: 3, 2: 2, 3: 3}
+    step = [(src, dst, c, REDUCE) for c, dst in home.items() for src in range(4) if src != dst]
+    error = refusal(make("reduce_scatter", 4, [step], num_chunks=4))
+    assert (error.kind, error.peer, error.rank) == ("wrong_owner", 3, 1)
+    assert str(error).endswith("let its way end there")
+
+
 def test_blocks_delivered_to_each_other_have_the_wrong_owner():
     error = refusal(
         make("scatter", 3, [[(0, 2, 1, COPY)], [(0, 1, 2, COPY)]], root=0, num_chunks=3)

@@ -72,6 +72,33 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-GATHER-IS-SCATTER": (
         "Gather brings block r from rank r to the root; scatter deals the blocks out from it."
     ),
+    "M-ROOT-EVERYWHERE": (
+        "Only broadcast, reduce, gather and scatter have a root; in the other collectives all "
+        "ranks have the same part to play."
+    ),
+    "M-RANK-IS-NODE": (
+        "A node is a machine, and holds many ranks; a rank is one participant, usually with one "
+        "GPU."
+    ),
+    "M-LOCAL-RANK": (
+        "A local rank counts the ranks of one node; the rank counts those of the whole group."
+    ),
+    "M-OP-CONFUSED": (
+        "REDUCE says that the receiver combines; the reduce_op, SUM or MAX or another, says how."
+    ),
+    "M-ROOT-IS-GLOBAL": (
+        "Every group counts its ranks afresh from 0, and the root is a rank in the group."
+    ),
+    "M-EVERYTHING-AGREES": (
+        "Every rank brings values of its own, from a buffer of its own; only the call must agree."
+    ),
+    "M-TAIL-LOST": (
+        "Where the length does not divide, the first chunks are one element longer; no element is "
+        "left out."
+    ),
+    "M-REST-AT-END": (
+        "The elements that are left over go one by one to the first chunks, not all to the last."
+    ),
     # chapter 02
     "M-LATENCY-IS-BANDWIDTH": (
         "More bandwidth does not lower α: it moves the bytes faster, and the first one no sooner."

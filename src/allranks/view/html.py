@@ -15,6 +15,7 @@ from typing import Any
 
 from allranks.units import format_bytes, format_seconds
 from allranks.view.bundle import page_script, stylesheet
+from allranks.view.compose import json_text
 
 Data = Mapping[str, Any]
 
@@ -46,9 +47,13 @@ def flow_html(
         f'<p><span class="ar-badge">{_text(flow["label"])}</span> {_text(flow["title"])}</p>'
         + _table(("step", "from", "to", "chunk", "op"), rows)
     )
-    gate = f' predict="{_attribute(predict)}"' if predict else ""
     return _element(
-        "chunk-flow", id, flow, fallback=fallback, caption_html=caption_html, attributes=gate
+        "chunk-flow",
+        id,
+        flow,
+        fallback=fallback,
+        caption_html=caption_html,
+        attributes=_gate(predict),
     )
 
 
@@ -66,9 +71,13 @@ def race_html(
     ]
     head = f'<p><span class="ar-badge">{_text(race["label"])}</span> {_text(race["title"])}</p>'
     fallback = head + _table(("algorithm", "steps", "time", "bytes sent by the busiest rank"), rows)
-    gate = f' predict="{_attribute(predict)}"' if predict else ""
     return _element(
-        "chunk-race", id, race, fallback=fallback, caption_html=caption_html, attributes=gate
+        "chunk-race",
+        id,
+        race,
+        fallback=fallback,
+        caption_html=caption_html,
+        attributes=_gate(predict),
     )
 
 
@@ -96,9 +105,38 @@ def message_html(
     rows = [(format_bytes(each["nbytes"]), _time(each["seconds"])) for each in message["points"]]
     badge = f'<span class="ar-badge">{_text(message["label"])}</span>'
     fallback = f"<p>{badge} {_text(message['title'])}</p>" + _table(("size", "time"), rows)
-    gate = f' predict="{_attribute(predict)}"' if predict else ""
     return _element(
-        "chunk-message", id, message, fallback=fallback, caption_html=caption_html, attributes=gate
+        "chunk-message",
+        id,
+        message,
+        fallback=fallback,
+        caption_html=caption_html,
+        attributes=_gate(predict),
+    )
+
+
+def compose_html(
+    data: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    predict: str | None = None,
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-compose>`: the schedule composer. `data` is `compose.compose`'s.
+
+    Without scripts the reader sees the schedule it starts with, as a table and as text.
+    """
+    schedule = data["examples"][data["example"]]["schedule"]
+    head = f'<p><span class="ar-badge">{_text(data["label"])}</span> {_text(data["title"])}</p>'
+    text = f'<pre class="ar-text">{_text(json_text(schedule))}</pre>'
+    fallback = head + _table(("step", "src", "dst", "chunk", "op"), _transfers(schedule)) + text
+    return _element(
+        "chunk-compose",
+        id,
+        data,
+        fallback=fallback,
+        caption_html=caption_html,
+        attributes=_gate(predict),
     )
 
 
@@ -186,6 +224,16 @@ def name(schedule: Data, endpoint: int) -> str:
     """Return "rank 3", or "switch 0" for the endpoints from `world_size` on."""
     ranks = int(schedule["world_size"])
     return f"rank {endpoint}" if endpoint < ranks else f"switch {endpoint - ranks}"
+
+
+def _gate(predict: str | None) -> str:
+    return f' predict="{_attribute(predict)}"' if predict else ""
+
+
+def _transfers(schedule: Data) -> list[tuple[object, ...]]:
+    return [
+        (number, *transfer) for number, step in enumerate(schedule["steps"]) for transfer in step
+    ]
 
 
 def _element(  # noqa: PLR0913 - the parts of one tag

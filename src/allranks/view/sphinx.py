@@ -1,9 +1,9 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
-Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-plane}`,
-`{chunk-trees}`. Roles: `{engine}` computes a number, `{given}` is a number by definition, `{show}`
-sets the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of
-them fails the build and names the page and line.
+Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-compose}`,
+`{chunk-plane}`, `{chunk-trees}`. Roles: `{engine}` computes a number, `{given}` is a number by
+definition, `{show}` sets the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`.
+A mistake in any of them fails the build and names the page and line.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from sphinx.util.math import get_node_equation_number
 
 from allranks.algorithms import build
 from allranks.topology import Topology
-from allranks.view import cheatsheet, elsewhere, frames, messages, planes, races
+from allranks.view import cheatsheet, compose, elsewhere, frames, messages, planes, races
 from allranks.view.asked import parse_controls
 from allranks.view.html import (
+    compose_html,
     curve_html,
     flow_html,
     message_html,
@@ -56,6 +57,7 @@ _STATE = {
     "chunk-message": {"alpha", "bandwidth", "nbytes", "S"},
     "chunk-plane": {"n", "nbytes", "S", "machine", "point"},
     "chunk-trees": {"n", "rank"},
+    "chunk-compose": {"example", "contract", "n", "root", "chunks", "step", "check"},
 }
 
 
@@ -328,6 +330,22 @@ class ChunkTrees(_Figure):
         )
 
 
+class ChunkCompose(_Figure):
+    """The schedule composer: `{chunk-compose} unfinished-broadcast`."""
+
+    element = "chunk-compose"
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "predict": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the examples by name; the page plays what a reader composes."""
+        return compose.compose(self.arguments[0], title=self.options.get("title"))
+
+
 class _Box(SphinxDirective):
     """A titled box with Markdown inside."""
 
@@ -469,6 +487,12 @@ def check_references(app: Sphinx, doctree: nodes.document) -> None:
                     f"known: {', '.join(sorted(allowed))}"
                 )
                 raise AuthorError(message)
+            if name == "example":
+                try:
+                    compose.check_example(value)
+                except ValueError as error:
+                    message = f"{show['place']}: {error}"
+                    raise AuthorError(message) from error
 
 
 class PlainFigures(SphinxPostTransform):
@@ -505,7 +529,10 @@ def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for tree, parents in enumerate(data.get("parents", ())):
         above = ", ".join("none" if up < 0 else str(up) for up in parents)
         yield f"tree {tree}, parents of ranks 0 to {len(parents) - 1}: {above}"
-    for number, step in enumerate(data.get("schedule", {}).get("steps", ())):
+    schedule = data.get("schedule") or data.get("examples", {}).get(data.get("example"), {}).get(
+        "schedule", {}
+    )
+    for number, step in enumerate(schedule.get("steps", ())):
         sends = "; ".join(f"{src} to {dst}: chunk {c}, {op}" for src, dst, c, op in step)
         yield f"step {number}: {sends}"
 
@@ -536,6 +563,8 @@ def _figure_html(node: FigureNode) -> str:
         return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
     if element == "chunk-message":
         return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
+    if element == "chunk-compose":
+        return compose_html(data, id=name, predict=gate, caption_html=_CAPTION)
     plain = {"chunk-curve": curve_html, "chunk-plane": plane_html, "chunk-trees": trees_html}
     return plain[element](data, id=name, caption_html=_CAPTION)
 
@@ -598,7 +627,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(FigureNode, html=(visit_figure, depart_figure))
     app.add_node(BoxNode, html=(visit_box, depart_box))
     app.add_node(ShowNode, html=(visit_show, depart_show))
-    for directive in (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage, ChunkPlane, ChunkTrees):
+    figures_ = (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage, ChunkCompose, ChunkPlane, ChunkTrees)
+    for directive in figures_:
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
     app.add_directive("takeaway", TakeawayBox)

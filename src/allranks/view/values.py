@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from allranks.algorithms import build
+from allranks.collectives import contract
 from allranks.cost import LOCKSTEP, Cost, best_num_chunks, bytes_per_rank
 from allranks.cost import cost as cost_of
 from allranks.cost import lower_bound as bound_of
@@ -234,6 +235,31 @@ def chunk_lengths(collective: str, algorithm: str, *, n: int, count: int) -> str
     return ", ".join(str(span.stop - span.start) for span in spans)
 
 
+def contract_bytes(  # noqa: PLR0913 - what a promise depends on
+    collective: str,
+    when: str,
+    *,
+    n: int,
+    S: float,  # noqa: N803 - the book's symbol
+    rank: int,
+    root: int | None = None,
+) -> float:
+    """Return the bytes that a rank has at the "start", or that are promised to it at the "end"."""
+    promise = contract(collective)
+    chunks = promise.pieces(n)
+    size = promise.size(n, chunks, root)
+    if when == "start":
+        held = [bool(list(promise.starts(rank, chunk, size))) for chunk in range(chunks)]
+    elif when == "end":
+        held = [promise.ends(rank, chunk, size) is not None for chunk in range(chunks)]
+    else:
+        message = f'when is {when!r}; give "start" or "end"'
+        raise ValueError(message)
+    # in an all-to-all S is one rank's send buffer, and every rank has one
+    whole = n * S if collective == "all_to_all" else S
+    return sum(held) * whole / chunks
+
+
 def lower_bound(collective: str, *, n: int, S: float, machine: str = "bench") -> float:  # noqa: N803
     """Return the seconds that no schedule of sends and receives can beat."""
     return bound_of(collective, n, S, Topology.preset(machine, n))
@@ -393,6 +419,7 @@ NAMES: dict[str, Any] = {
     "best_k": best_k,
     "bytes_out": bytes_out,
     "chunk_lengths": chunk_lengths,
+    "contract_bytes": contract_bytes,
     "cost": cost,
     "crossover": crossover,
     "filled": filled,

@@ -1,6 +1,7 @@
 // @ts-check
 // The entry of a page: it defines the elements once, however often the script is loaded.
 
+import { ChunkCompose } from "./chunk-compose.js";
 import { ChunkCurve } from "./chunk-curve.js";
 import { ChunkFlow } from "./chunk-flow.js";
 import { ChunkMessage } from "./chunk-message.js";
@@ -19,6 +20,7 @@ const ELEMENTS = [
   ["chunk-message", ChunkMessage],
   ["chunk-plane", ChunkPlane],
   ["chunk-trees", ChunkTrees],
+  ["chunk-compose", ChunkCompose],
 ];
 
 /** Define what this page does not know yet, and listen to its links. */
