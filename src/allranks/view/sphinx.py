@@ -627,7 +627,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(FigureNode, html=(visit_figure, depart_figure))
     app.add_node(BoxNode, html=(visit_box, depart_box))
     app.add_node(ShowNode, html=(visit_show, depart_show))
-    figures_ = (ChunkFlow, ChunkRace, ChunkCurve, ChunkMessage, ChunkCompose, ChunkPlane, ChunkTrees)
+    figures_ = (
+        ChunkFlow,
+        ChunkRace,
+        ChunkCurve,
+        ChunkMessage,
+        ChunkCompose,
+        ChunkPlane,
+        ChunkTrees,
+    )
     for directive in figures_:
         app.add_directive(directive.element, directive)
     app.add_directive("nccl", NcclBox)
