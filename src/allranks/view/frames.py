@@ -38,6 +38,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     controls: Mapping[str, Any] | None = None,
     title: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    phases: bool = False,
 ) -> Data:
     """Return the data of a `<chunk-flow>` for a schedule that has not been run.
 
@@ -46,7 +47,8 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     two per chunk, or 8 for one or two chunks. A schedule that breaks its contract is drawn with its
     faults, and its first wrong event stands beside it. `controls` is what `parse_controls` returns,
     `parameters` what the schedule was made with (names of PARAMETERS), so that the page can make it
-    again for other numbers. The page prices uniform machines itself; the times of any other come
+    again for other numbers. `phases` marks the two halves of an all-reduce that first adds and then
+    copies. The page prices uniform machines itself; the times of any other come
     along, and then nothing but the clock can be changed.
 
     Raises:
@@ -88,6 +90,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
         "measured": "",
         "error": _first_wrong_event(schedule),
         "controls": dict(controls or {}),
+        "phases": phases,
     }
 
 

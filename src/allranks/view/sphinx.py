@@ -149,6 +149,7 @@ class ChunkFlow(_Figure):
         "predict": directives.unchanged_required,
         "clock": directives.unchanged_required,
         "elements": directives.positive_int,
+        "phases": directives.flag,
         "title": directives.unchanged_required,
     }
 
@@ -175,6 +176,7 @@ class ChunkFlow(_Figure):
             controls=self.controls,
             title=self.options.get("title"),
             parameters=parameters,
+            phases="phases" in self.options,
         )
 
 
@@ -203,6 +205,7 @@ class ChunkRace(_Figure):
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "count": directives.unchanged_required,
+        "meter": directives.unchanged_required,
         "title": directives.unchanged_required,
     }
 
@@ -222,6 +225,7 @@ class ChunkRace(_Figure):
             count=self.options.get("count", "time"),
             controls=self.controls,
             title=self.options.get("title"),
+            meter=self.options.get("meter", "bytes"),
         )
 
 

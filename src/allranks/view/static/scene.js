@@ -5,6 +5,7 @@ import { range } from "./algorithms/base.js";
 import { columnOf, columns } from "./columns.js";
 import { holds, play, receive, split, standing, startState } from "./engine.js";
 import { above, bytes, plural, time as seconds } from "./format.js";
+import { phasesOf } from "./phases.js";
 import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
@@ -33,6 +34,7 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {string} measured what was measured where, in words; "" for a simulated flow
  * @property {{step: number | null, message: string} | null} error
  * @property {Record<string, unknown>} controls
+ * @property {boolean} [phases] whether the two halves of an all-reduce are marked
  */
 /** One transfer on the clock of a scene.
  * @typedef {{step: number, src: number, dst: number, chunk: number, op: "copy" | "reduce", start: number, end: number, nbytes: number, carried: Parts}} Move */
@@ -58,6 +60,7 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {{start: number, length: number}[]} elements by chunk
  * @property {Column[]} columns
  * @property {number[]} columnOf by chunk
+ * @property {import("./phases.js").Phase[]} phases those that are marked: none without steps for all
  */
 
 /** @param {Flow} flow @returns {Clock[]} the clocks that this flow can show */
@@ -112,6 +115,7 @@ export function makeScene(flow, clock = flow.clock) {
     elements: elementsOf(flow),
     columns: all,
     columnOf: columnOf(all, schedule.num_chunks),
+    phases: flow.phases && barrier ? phasesOf(schedule) : [],
   };
 }
 
