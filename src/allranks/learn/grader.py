@@ -667,6 +667,9 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
         "again_src": lambda: _delivered_again(schedule)[1],
         "again_dst": lambda: _delivered_again(schedule)[2],
         "again_chunk": lambda: _delivered_again(schedule)[3],
+        "early_step": lambda: _copied_early(schedule)[0],
+        "early_src": lambda: _copied_early(schedule)[1],
+        "early_chunk": lambda: _copied_early(schedule)[2],
     }
     return _Facts(facts, later)
 
@@ -734,6 +737,26 @@ def _delivered_again(
         if delivered(transfer):
             return number, transfer.src, transfer.dst, transfer.chunk
     return None, None, None, None
+
+
+def _copied_early(
+    schedule: Schedule | None,
+) -> tuple[int, int, int] | tuple[None, None, None]:
+    """Return (step, src, chunk) of the first copy of a chunk that its sender holds incomplete."""
+    if schedule is None:
+        return None, None, None
+    promise = contract(schedule.collective)
+    size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
+    ranks = range(schedule.world_size)
+    try:
+        for number, (state, step) in enumerate(zip(states(schedule), schedule.steps, strict=False)):
+            for t in step:
+                promised = {p for rank in ranks for p in promise.ends(rank, t.chunk, size) or ()}
+                if t.op is Op.COPY and set(+state[t.src][t.chunk]) != promised:
+                    return number, t.src, t.chunk
+    except ScheduleError:
+        pass  # what is played no further has had no such copy before
+    return None, None, None
 
 
 __all__ = [
