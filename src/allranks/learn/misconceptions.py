@@ -217,8 +217,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "rank r."
     ),
     "M-FORWARD-THE-SUM": (
-        "Where whole vectors go round, a rank passes on what arrived; if it passes on its own sum, "
-        "parts are added again in every step."
+        "Where whole vectors go around, a rank passes on what arrived; if it passes on its own "
+        "sum, parts are added again in every step."
     ),
     "M-TAIL-DROPPED": (
         "If n does not divide the length, the first chunks are one element longer; every element "

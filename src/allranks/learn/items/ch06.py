@@ -55,7 +55,7 @@ def predict_total(draw: Draw) -> Data:
         draw,
         f"{n} ranks hold {size(nbytes)} each and all want the sum. In the star every rank sends "
         "its vector to rank 0, which adds them and sends the sum back to each. In the ring, chunks "
-        "go round: first they are added up, then they are copied. Count the bytes that all "
+        "go around: first they are added up, then they are copied. Count the bytes that all "
         f"{n} ranks send together. Which is right?",
         [
             right(
@@ -135,7 +135,7 @@ def steps(draw: Draw) -> Data:
                 trap(
                     2 * (n - 1),
                     "M-UNCHUNKED-IS-RING",
-                    f"{2 * (n - 1)} steps take the chunks; a whole vector goes round once.",
+                    f"{2 * (n - 1)} steps take the chunks; a whole vector goes around once.",
                 ),
                 trap(n, "M-COUNT-N", f"Here {n - 1} vectors have to come by."),
             ],
@@ -264,7 +264,7 @@ def speed_up(draw: Draw) -> Data:
             trap(
                 n,
                 "M-HALF-WAY",
-                f"The chunks go round twice, so it is {n}/2: {each}.",
+                f"The chunks go around twice, so it is {n}/2: {each}.",
             ),
             trap(1, "M-UNCHUNKED-IS-RING", f"With {n} ranks that is {each}."),
             trap(
@@ -349,8 +349,8 @@ def state_after(draw: Draw) -> Data:
         {"world_size": n, "num_chunks": n, "cells": cells},
         traps,
         feedback_right="Partial sums stay where they are until the complete chunk replaces them.",
-        feedback_else="Follow each chunk from the rank to the right of its owner, once round.",
-        explanation=f"Chunk r is complete on rank r after {n - 1} steps, and then goes round.",
+        feedback_else="Follow each chunk from the rank to the right of its owner, once around.",
+        explanation=f"Chunk r is complete on rank r after {n - 1} steps, and then goes around.",
     )
 
 
