@@ -145,11 +145,11 @@ class ChunkFlow(_Figure):
         "nbytes": directives.unchanged_required,
         "machine": directives.unchanged_required,
         "ports": directives.positive_int,
+        "phases": directives.flag,
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "clock": directives.unchanged_required,
         "elements": directives.positive_int,
-        "phases": directives.flag,
         "title": directives.unchanged_required,
     }
 
@@ -172,11 +172,11 @@ class ChunkFlow(_Figure):
             nbytes=self.nbytes,
             topology=self.machine,
             clock=self.options.get("clock", "lockstep"),
+            phases="phases" in self.options,
             elements=self.options.get("elements"),
             controls=self.controls,
             title=self.options.get("title"),
             parameters=parameters,
-            phases="phases" in self.options,
         )
 
 

@@ -28,13 +28,13 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {string} machine
  * @property {Record<string, Machine>} machines
  * @property {Clock} clock
+ * @property {boolean} [phases] whether the two halves of an all-reduce are marked
  * @property {number | null} elements
  * @property {Row[] | null} records
  * @property {{note: string, bound: number | null, step_ends: number[], lockstep: Priced[], data_driven: Priced[]} | null} [priced]
  * @property {string} measured what was measured where, in words; "" for a simulated flow
  * @property {{step: number | null, message: string} | null} error
  * @property {Record<string, unknown>} controls
- * @property {boolean} [phases] whether the two halves of an all-reduce are marked
  */
 /** One transfer on the clock of a scene.
  * @typedef {{step: number, src: number, dst: number, chunk: number, op: "copy" | "reduce", start: number, end: number, nbytes: number, carried: Parts}} Move */

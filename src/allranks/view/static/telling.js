@@ -2,9 +2,9 @@
 // What a scene says in words, for eyes and ears: pure functions of a scene and a time.
 
 import { range } from "./algorithms/base.js";
+import { phaseSentence } from "./phases.js";
 import { ends, holds, standing } from "./engine.js";
 import { letter, list, plural, time as seconds } from "./format.js";
-import { phaseSentence } from "./phases.js";
 import { stateAt, stopAt, travelling, upcoming } from "./scene.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
