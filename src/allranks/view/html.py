@@ -61,26 +61,26 @@ def race_html(
 ) -> str:
     """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `races.race`'s."""
     rows = [
-        (lane["title"], lane["steps"], _time(lane["seconds"]), *_race_bytes(race, lane))
+        (lane["title"], lane["steps"], _time(lane["seconds"]), _race_bytes(race, lane))
         for lane in race["lanes"]
     ]
     head = f'<p><span class="ar-badge">{_text(race["label"])}</span> {_text(race["title"])}</p>'
-    columns = ["algorithm", "steps", "time", "bytes sent by the busiest rank"]
-    if race["meter"] == "S":
-        columns.append("bytes sent by all ranks")
-    fallback = head + _table(columns, rows)
+    fallback = head + _table(("algorithm", "steps", "time", "bytes sent by the busiest rank"), rows)
     gate = f' predict="{_attribute(predict)}"' if predict else ""
     return _element(
         "chunk-race", id, race, fallback=fallback, caption_html=caption_html, attributes=gate
     )
 
 
-def _race_bytes(race: Data, lane: Data) -> list[str]:
+def _race_bytes(race: Data, lane: Data) -> str:
     """Return what the busiest rank sends and, if the race asks for vectors, what all send."""
     if race["meter"] == "bytes":
-        return [format_bytes(lane["bytes_sent_max"])]
-    sent = (lane["bytes_sent_max"], lane["bytes_total"])
-    return [f"{format_bytes(nbytes)} ({nbytes / race['nbytes']:.3g} S)" for nbytes in sent]
+        return format_bytes(lane["bytes_sent_max"])
+    most, total = (
+        f"{format_bytes(nbytes)} ({nbytes / race['nbytes']:.3g} S)"
+        for nbytes in (lane["bytes_sent_max"], lane["bytes_total"])
+    )
+    return f"{most}; all ranks {total}"
 
 
 def curve_html(
