@@ -637,6 +637,9 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
     facts["busiest"] = max(sorted(set(sent)), key=sent.count, default=None)
     later: dict[str, Callable[[], Any]] = {
         "right_for_root_0": lambda: schedule is not None and _right_for_root_0(schedule),
+        "unfinished_step": lambda: _copied_early(schedule)[0],
+        "unfinished_src": lambda: _copied_early(schedule)[1],
+        "unfinished_chunk": lambda: _copied_early(schedule)[2],
         "part": lambda: _part_counted_twice(schedule, error),
         "lost_chunks": lambda: _lost_chunks(schedule, facts["kind"]),
         "again_step": lambda: _delivered_again(schedule)[0],
@@ -684,6 +687,26 @@ def _lost_chunks(schedule: Schedule | None, kind: str | None) -> list[int]:
             if not set(promise.ends(rank, chunk, size) or ()) <= set(last[rank][chunk])
         }
     )
+
+
+def _copied_early(
+    schedule: Schedule | None,
+) -> tuple[int, int, int] | tuple[None, None, None]:
+    """Return (step, src, chunk) of the first copy of a chunk that its sender holds incomplete."""
+    if schedule is None:
+        return None, None, None
+    promise = contract(schedule.collective)
+    size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
+    ranks = range(schedule.world_size)
+    try:
+        for number, (state, step) in enumerate(zip(states(schedule), schedule.steps, strict=False)):
+            for t in step:
+                promised = {p for rank in ranks for p in promise.ends(rank, t.chunk, size) or ()}
+                if t.op is Op.COPY and set(+state[t.src][t.chunk]) != promised:
+                    return number, t.src, t.chunk
+    except ScheduleError:
+        pass  # what is played no further has had no such copy before
+    return None, None, None
 
 
 def _delivered_again(

@@ -232,9 +232,58 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     # chapter 05
     # chapter 06
+    "M-RING-LESS-TOTAL": (
+        "In all, a ring moves as many bytes as a reduce and a broadcast, 2(n - 1) S; it spreads "
+        "them over the ranks, where a star puts them on one."
+    ),
+    "M-MESSAGES-ARE-BYTES": (
+        "More messages are not more bytes: each message of a ring is only S/n long."
+    ),
+    "M-STEP-IS-MESSAGE": "A step is not one message: in a ring all n ranks send in every step.",
+    "M-UNCHUNKED-IS-RING": (
+        "A ring that passes whole vectors on sends (n - 1) S out of every rank; cut into n chunks "
+        "whose sums travel, it is 2(n - 1)/n S."
+    ),
+    "M-2N-STEPS": (
+        "2n - 1 counts the calls of a rank's loop, most of which receive and send; its sends are "
+        "2(n - 1), and so are its receives."
+    ),
     "M-ANY-ALGO-2N": (
-        "2(n - 1)/n S is what a ring moves through every port; other algorithms load their busiest "
-        "port with more, or, when the network adds, with less."
+        "2(n - 1)/n S is the least for plans of sends and receives, not what every plan takes: the "
+        "root of a star sends more, and a switch that adds is another machine."
+    ),
+    "M-INDEPENDENT-OF-N": (
+        "Of a ring, only the bytes per rank hardly depend on n: they stay below 2S. It pays "
+        "2(n - 1) αs, and moves 2(n - 1) S in all."
+    ),
+    "M-AR-EQUALS-CALLS": (
+        "An all-reduce moves the bytes of a reduce-scatter and an all-gather, but it is one call "
+        "and one launch."
+    ),
+    "M-SEND-GIVES-AWAY": "A send copies: the sender keeps what it sent.",
+    "M-PARTIALS-CLEARED": (
+        "Nobody erases a partial sum: it stays until the complete chunk arrives and is copied over "
+        "it."
+    ),
+    "M-UNFINISHED-CHUNK": (
+        "The second phase may pass on a chunk only where it is complete: it starts with chunk r on "
+        "rank r."
+    ),
+    "M-FORWARD-THE-SUM": (
+        "Where whole vectors go around, a rank passes on what arrived; if it passes on its own "
+        "sum, parts are added again in every step."
+    ),
+    "M-TAIL-DROPPED": (
+        "If n does not divide the length, the first chunks are one element longer; every element "
+        "belongs to a chunk and travels."
+    ),
+    "M-EVEN-SHARE": (
+        "With chunks of unequal length ranks send unequal amounts: each leaves out its own chunk "
+        "in the first phase and its right neighbor's in the second."
+    ),
+    "M-MEAN-OF-MEANS": (
+        "The mean of the ranks' means is the mean of the batch only if all ranks have equally many "
+        "samples; else weigh each by its number."
     ),
     # chapter 07
     "M-TREE-HALF-BW": (
@@ -246,10 +295,6 @@ MISCONCEPTIONS: dict[str, str] = {
         "Plans with few steps do not cost the same: recursive doubling pays lg n αs and S lg n, "
         "a reduce and a broadcast along a binomial tree twice that, Rabenseifner 2 lg n αs and "
         "the bytes of a ring."
-    ),
-    "M-ANY-ALGO-2N": (
-        "2(n - 1)/n S is the least for plans of sends and receives, not what each of them "
-        "sends: whole vectors, and inner ranks of trees, send more."
     ),
     "M-INNER-ONCE": (
         "For even n every rank is inner in exactly one of the two trees; for odd n, rank 0 is "

@@ -45,14 +45,25 @@ def parse_controls(text: str, *, element: str = "chunk-flow") -> Data:
     return controls
 
 
+STAND_INS = {("all_reduce", "unchunked_ring"): ("reduce_scatter", "ring")}
+"""What runs for an algorithm of a race that no schedule can write down, with n S for S.
+
+A ring of whole vectors sends the messages of a ring reduce-scatter whose blocks are whole vectors:
+the same ranks, steps, bytes and additions, which is all that a race shows (allranks.price agrees).
+"""
+
+
 def read_entrant(collective: str, text: str) -> Data:
     """Read `chain:k` or `hierarchical:node_size=4` into an algorithm, chunks and parameters.
 
-    `chunks` is None where the algorithm's usual number is meant.
+    `chunks` is None where the algorithm's usual number is meant. One of STAND_INS has `stands_in`
+    too: the collective and the algorithm that run for it, on n times the bytes.
     """
     name, *decided = text.split(":")
     check_algorithm(collective, name)
     entrant: Data = {"algorithm": name, "chunks": None, "piped": False, "parameters": {}}
+    if (collective, name) in STAND_INS:
+        entrant["stands_in"] = list(STAND_INS[collective, name])
     for part in decided:
         key, given, value = part.partition("=")
         if given:

@@ -34,6 +34,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     nbytes: float = DEFAULT_NBYTES,
     topology: Topology | None = None,
     clock: str = "lockstep",
+    phases: bool = False,
     elements: int | None = None,
     controls: Mapping[str, Any] | None = None,
     title: str | None = None,
@@ -42,6 +43,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     """Return the data of a `<chunk-flow>` for a schedule that has not been run.
 
     `nbytes` is S, the whole vector, and at least 1. `topology` defaults to the bench machine.
+    `phases` marks the two halves of an all-reduce that first adds and then copies.
     `elements` is how many elements of the vector are named in the picture (a0, a1, ...); by default
     two per chunk, or 8 for one or two chunks. A schedule that breaks its contract is drawn with its
     faults, and its first wrong event stands beside it. `controls` is what `parse_controls` returns,
@@ -82,6 +84,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
         "machine": machine.name,
         "machines": offered,
         "clock": clock,
+        "phases": phases,
         "elements": elements,
         "records": None,
         "priced": None if machine.is_uniform else _priced(schedule, nbytes, machine),

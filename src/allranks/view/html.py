@@ -66,7 +66,7 @@ def race_html(
 ) -> str:
     """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `races.race`'s."""
     rows = [
-        (lane["title"], lane["steps"], _time(lane["seconds"]), format_bytes(lane["bytes_sent_max"]))
+        (lane["title"], lane["steps"], _time(lane["seconds"]), _race_bytes(race, lane))
         for lane in race["lanes"]
     ]
     head = f'<p><span class="ar-badge">{_text(race["label"])}</span> {_text(race["title"])}</p>'
@@ -79,6 +79,17 @@ def race_html(
         caption_html=caption_html,
         attributes=_gate(predict),
     )
+
+
+def _race_bytes(race: Data, lane: Data) -> str:
+    """Return what the busiest rank sends and, if the race asks for vectors, what all send."""
+    if race["meter"] == "bytes":
+        return format_bytes(lane["bytes_sent_max"])
+    most, total = (
+        f"{format_bytes(nbytes)} ({nbytes / race['nbytes']:.3g} S)"
+        for nbytes in (lane["bytes_sent_max"], lane["bytes_total"])
+    )
+    return f"{most}; all ranks {total}"
 
 
 def curve_html(

@@ -29,12 +29,15 @@ def race(  # noqa: PLR0913 - what a figure can be asked for
     count: str = "time",
     controls: Mapping[str, Any] | None = None,
     title: str | None = None,
+    meter: str = "bytes",
 ) -> Data:
     """Return the data of a `<chunk-race>`: algorithms by name on one time axis.
 
     An entrant is a name with what is decided beside it after colons: a number of chunks, as in
     `chain:8`, or parameters, as in `hierarchical:node_size=4:outer=rabenseifner`. `chain:k` takes
-    the best number of chunks for the size, and follows the control k.
+    the best number of chunks for the size, and follows the control k. `unchunked_ring` can run for
+    any number of ranks (see `asked.STAND_INS`). `meter` "S" counts what the busiest rank and all
+    ranks send in vectors of S bytes, "bytes" what the busiest rank sends in bytes.
 
     Raises:
         ValueError: unknown names, a size below 1 byte, a root that is no rank, a machine that is
@@ -42,6 +45,7 @@ def race(  # noqa: PLR0913 - what a figure can be asked for
     """
     check_size(nbytes)
     check_name("count", count, ("steps", "time"))
+    check_name("meter", meter, ("bytes", "S"))
     machine = topology or Topology.preset("bench", world_size)
     _check_uniform("race", machine)
     if collective in ROOTED and root is None:
@@ -51,15 +55,18 @@ def race(  # noqa: PLR0913 - what a figure can be asked for
     for text in entrants:
         entrant = read_entrant(collective, text)
         number = _best(machine, nbytes) if entrant["piped"] else entrant["chunks"]
+        stands_in = entrant.get("stands_in")
+        played, algorithm = stands_in or (collective, entrant["algorithm"])
         schedule = build(
-            collective,
-            entrant["algorithm"],
+            played,
+            algorithm,
             world_size=world_size,
             root=root,
             num_chunks=number,
             **entrant["parameters"],
         )
-        paid = cost(schedule, nbytes=nbytes, topology=machine)
+        whole = nbytes * world_size if stands_in else nbytes
+        paid = cost(schedule, nbytes=whole, topology=machine)
         lanes.append(entrant)
         rows.append(
             {
@@ -67,6 +74,7 @@ def race(  # noqa: PLR0913 - what a figure can be asked for
                 "steps": paid.steps,
                 "seconds": paid.seconds,
                 "bytes_sent_max": paid.bytes_sent_max,
+                "bytes_total": paid.bytes_total,
             }
         )
     offered = machines_data(machine)
@@ -84,6 +92,7 @@ def race(  # noqa: PLR0913 - what a figure can be asked for
         "machine": machine.name,
         "machines": offered,
         "count": count,
+        "meter": meter,
         "controls": dict(controls or {}),
     }
 

@@ -157,6 +157,7 @@ class ChunkFlow(_Figure):
         "nbytes": directives.unchanged_required,
         "machine": directives.unchanged_required,
         "ports": directives.positive_int,
+        "phases": directives.flag,
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "clock": directives.unchanged_required,
@@ -183,6 +184,7 @@ class ChunkFlow(_Figure):
             nbytes=self.nbytes,
             topology=self.machine,
             clock=self.options.get("clock", "lockstep"),
+            phases="phases" in self.options,
             elements=self.options.get("elements"),
             controls=self.controls,
             title=self.options.get("title"),
@@ -215,6 +217,7 @@ class ChunkRace(_Figure):
         "controls": directives.unchanged,
         "predict": directives.unchanged_required,
         "count": directives.unchanged_required,
+        "meter": directives.unchanged_required,
         "title": directives.unchanged_required,
     }
 
@@ -234,6 +237,7 @@ class ChunkRace(_Figure):
             count=self.options.get("count", "time"),
             controls=self.controls,
             title=self.options.get("title"),
+            meter=self.options.get("meter", "bytes"),
         )
 
 

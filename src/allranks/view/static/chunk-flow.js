@@ -10,6 +10,7 @@ import { bytes, plural, rate, time as seconds } from "./format.js";
 import { Lanes } from "./lanes.js";
 import { layout } from "./layout.js";
 import { Matrix } from "./matrix.js";
+import { PhaseStrip } from "./phase-strip.js";
 import { PlayerElement } from "./player.js";
 import { rebuild } from "./rebuild.js";
 import { CLOCK_NAMES, clocks, machineOf, makeScene, sameState, timeOfStep } from "./scene.js";
@@ -37,6 +38,7 @@ export class ChunkFlow extends PlayerElement {
     this.lens = h("p", { class: "ar-lens" });
     this.note = h("p", { class: "ar-note", hidden: true });
     this.tables = new FlowTables();
+    this.phases = new PhaseStrip((time) => this.jump(time));
     /** @type {[rank: number, column: number]} */
     this.watched = [0, 0];
     /** @type {Matrix | null} */
@@ -111,6 +113,7 @@ export class ChunkFlow extends PlayerElement {
       this.tables.node,
     ];
     for (const part of parts) this.insertBefore(part, caption);
+    this.scrubPlace.prepend(this.phases.node);
     if (caption) this.insertBefore(caption, this.tables.node);
     this.remake();
   }
@@ -206,6 +209,7 @@ export class ChunkFlow extends PlayerElement {
     if (flow.error) this.note.replaceChildren(...this.errorNote(flow.error));
     this.room = 0;
     this.tables.make(scene);
+    this.phases.make(scene, this.scrub);
     this.draw();
     this.reserve();
   }
@@ -231,6 +235,7 @@ export class ChunkFlow extends PlayerElement {
     }
     this.matrix?.update(this.time, this.watched);
     this.lanes?.update(this.time);
+    this.phases.update(this.time, this.locked);
     drawReads(this.reads, scene, this.time);
     drawLens(this.lens, scene, this.time, this.watched);
     this.tables.update(this.time);

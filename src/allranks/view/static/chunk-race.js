@@ -7,7 +7,7 @@ import { chooseSegment, picker, segmented, slider } from "./controls.js";
 import { h, s } from "./dom.js";
 import { bytes, plural, rate, ticks, time as seconds, timeUnit } from "./format.js";
 import { PlayerElement } from "./player.js";
-import { absent, lanes, result, winners } from "./race.js";
+import { absent, lanes, result, sentText, sentTexts, winners } from "./race.js";
 
 /** @typedef {import("./race.js").Race} Race */
 /** @typedef {import("./race.js").Lane} Lane */
@@ -239,9 +239,12 @@ export class ChunkRace extends PlayerElement {
   makeTable() {
     const open = this.table.querySelector("details")?.open ?? false;
     const first = winners(this.lanes);
-    const head = ["algorithm", "steps", "time", "sent by the busiest rank", "messages"].map((text) => h("th", { scope: "col" }, text));
+    const { race } = this;
+    if (!race) return;
+    const sent = ["sent by the busiest rank", ...(race.meter === "S" ? ["sent by all ranks"] : [])];
+    const head = ["algorithm", "steps", "time", ...sent, "messages"].map((text) => h("th", { scope: "col" }, text));
     const body = this.lanes.map((lane) =>
-      h("tr", { class: first.includes(lane) ? "ar-first" : null }, h("th", { scope: "row" }, `${lane.title}${first.includes(lane) ? " (first)" : ""}`), h("td", {}, String(lane.cost.steps)), h("td", {}, seconds(lane.cost.seconds)), h("td", {}, bytes(Math.max(0, ...lane.cost.sent))), h("td", {}, String(lane.cost.messages))));
+      h("tr", { class: first.includes(lane) ? "ar-first" : null }, h("th", { scope: "row" }, `${lane.title}${first.includes(lane) ? " (first)" : ""}`), h("td", {}, String(lane.cost.steps)), h("td", {}, seconds(lane.cost.seconds)), ...sentTexts(race, lane).map((text) => h("td", {}, text)), h("td", {}, String(lane.cost.messages))));
     this.table.replaceChildren(h("details", { open }, h("summary", {}, "The race as a table"), h("div", { class: "ar-table", tabindex: 0, role: "group", "aria-label": "The race as a table" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)))));
   }
 
@@ -313,6 +316,8 @@ export class ChunkRace extends PlayerElement {
   }
 
   drawMoment() {
+    const { race } = this;
+    if (!race) return;
     const scale = this.laneW / (this.total || 1);
     const slack = 1 + 1e-9;
     for (const row of this.rows) {
@@ -329,8 +334,7 @@ export class ChunkRace extends PlayerElement {
       }
       const over = lane.ends.filter((end) => end <= at * slack).length;
       const sent = over ? (lane.sent[over - 1] ?? []) : [];
-      const most = Math.max(0, ...sent);
-      const label = most ? `most: ${bytes(most)}` : "";
+      const label = sentText(race, sent);
       if (row.most.textContent !== label) row.most.textContent = label;
       for (const bar of row.bars) {
         const tall = ((sent[bar.rank] ?? 0) / this.most) * 36;

@@ -54,6 +54,10 @@ export class Lanes {
       group.append(s("text", { x: beside, y: top - 6, class: "ar-axis", "text-anchor": beside > place.laneX + place.laneW - 12 ? "end" : "middle" }, text));
     };
     const head = { x: place.laneX, y: top - 22, class: "ar-axis" };
+    for (const { from } of scene.phases.slice(1)) {
+      const x = place.laneX + (scene.inSteps ? from : (scene.stops[from] ?? 0)) * scale;
+      group.append(s("line", { x1: x, x2: x, y1: top - 2, y2: bottom, class: "ar-border" }));
+    }
     if (scene.inSteps) {
       const every = Math.max(1, Math.ceil(26 / scale));
       for (const step of range(scene.span)) tick(step, step % every === 0 ? String(step) : "", step + 0.5);

@@ -33,6 +33,7 @@ export class PlayerElement extends HTMLElement {
     this.buttons = [];
     this.playButton = h("button");
     this.scrub = h("input");
+    this.scrubPlace = h("span", { class: "ar-scrub-place" });
     this.say = h("p");
     this.gate = h("div");
     /** @type {IntersectionObserver | null} */
@@ -201,6 +202,7 @@ export class PlayerElement extends HTMLElement {
       this.go((Number(this.scrub.value) / SCRUB) * this.total);
       this.speak();
     });
+    this.scrubPlace.replaceChildren(this.scrub);
     const speedId = uniqueId("ar-speed");
     const speed = h("select", { id: speedId, class: "ar-select" });
     for (const value of SPEEDS) {
@@ -211,7 +213,7 @@ export class PlayerElement extends HTMLElement {
     });
     bar.append(
       h("span", { class: "ar-buttons" }, toStart, back, this.playButton, step, toEnd),
-      this.scrub,
+      this.scrubPlace,
       h("span", { class: "ar-speed" }, h("label", { for: speedId }, "speed"), speed),
       h("span", { class: "ar-back-place" }),
     );

@@ -5,6 +5,7 @@ import { range } from "./algorithms/base.js";
 import { columnOf, columns } from "./columns.js";
 import { holds, play, receive, split, standing, startState } from "./engine.js";
 import { above, bytes, plural, time as seconds } from "./format.js";
+import { phasesOf } from "./phases.js";
 import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
@@ -27,6 +28,7 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {string} machine
  * @property {Record<string, Machine>} machines
  * @property {Clock} clock
+ * @property {boolean} [phases] whether the two halves of an all-reduce are marked
  * @property {number | null} elements
  * @property {Row[] | null} records
  * @property {{note: string, bound: number | null, step_ends: number[], lockstep: Priced[], data_driven: Priced[]} | null} [priced]
@@ -58,6 +60,7 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {{start: number, length: number}[]} elements by chunk
  * @property {Column[]} columns
  * @property {number[]} columnOf by chunk
+ * @property {import("./phases.js").Phase[]} phases those that are marked: none without steps for all
  */
 
 /** @param {Flow} flow @returns {Clock[]} the clocks that this flow can show */
@@ -112,6 +115,7 @@ export function makeScene(flow, clock = flow.clock) {
     elements: elementsOf(flow),
     columns: all,
     columnOf: columnOf(all, schedule.num_chunks),
+    phases: flow.phases && barrier ? phasesOf(schedule) : [],
   };
 }
 

@@ -2,6 +2,7 @@
 // What a scene says in words, for eyes and ears: pure functions of a scene and a time.
 
 import { range } from "./algorithms/base.js";
+import { phaseSentence } from "./phases.js";
 import { ends, holds, standing } from "./engine.js";
 import { letter, list, plural, time as seconds } from "./format.js";
 import { stateAt, stopAt, travelling, upcoming } from "./scene.js";
@@ -104,10 +105,15 @@ function told(scene, moves, at) {
 }
 
 /**
- * What happens now, or else what has just happened: a sentence or two.
+ * What happens now, or else what has just happened: a sentence or two; first the phase, if marked.
  * @param {Scene} scene @param {number} time @returns {string}
  */
 export function sentence(scene, time) {
+  return [phaseSentence(scene, time), eventSentence(scene, time)].filter(Boolean).join(" ");
+}
+
+/** @param {Scene} scene @param {number} time @returns {string} */
+function eventSentence(scene, time) {
   const { schedule } = scene;
   const count = schedule.steps.length;
   if (count === 0) return "One rank has everything already: no step is needed.";
