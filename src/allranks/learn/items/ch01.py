@@ -38,13 +38,13 @@ def _prose(collective: str) -> str:
 
 def predict(draw: Draw) -> Data:
     """Ask in how few steps one rank can tell three others, before the board opens."""
-    n, root = 4, draw.randrange(4)
+    n, root = 4, 0
     key = len(build("broadcast", "binomial", world_size=n, root=root).steps)
     flat = len(build("broadcast", "flat", world_size=n, root=root).steps)
     return choice(
         draw,
-        f"Rank {root} of {n} ranks has a vector that all of them need. In one step, a rank can "
-        "send to one other rank, and receive from one. How many steps does it take at least, "
+        f"There are {n} ranks. Rank {root} has a vector that all of them need. In one step, a rank "
+        "can send to one other rank, and receive from one. How many steps does it take at least, "
         "until all have it?",
         [
             right(
