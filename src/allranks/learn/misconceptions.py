@@ -181,6 +181,61 @@ MISCONCEPTIONS: dict[str, str] = {
     # chapter 06
     # chapter 07
     # chapter 09
+    "M-SHARP-DOUBLES": (
+        "In-network reduction does not double all-reduce: the bytes shrink by 2(n-1)/(n+1) with "
+        "NVLS and by 2(n-1)/n with a switch tree; 2 is the limit for n to infinity."
+    ),
+    "M-SHARP-IS-NVLS": (
+        "IB SHARP adds in InfiniBand switches between nodes; NVLS (NVLink SHARP) adds in the "
+        "NVSwitch that joins the GPUs of one NVLink domain: other hardware, other counts."
+    ),
+    "M-NVLS-ONLY-AR": (
+        "All-gather and reduce-scatter exist for NVLS in NCCL's source; they gain no bandwidth."
+    ),
+    "M-SHARP-HELPS-AG": (
+        "In an all-gather NVLS brings S into every rank, its own copy included, and in a "
+        "reduce-scatter it takes S out; a ring moves (n-1)/n S, so nothing is gained."
+    ),
+    "M-SLIDE-MODEL": (
+        "The switch reads the operands of all n GPUs, the head's own too, and the head stores its "
+        "result: S + S/n each way, so the gain is 2(n-1)/(n+1), not 2(n-1)/n."
+    ),
+    "M-BUSBW-IS-WIRE": (
+        "busbw is algbw times 2(n-1)/n, which is what a ring sends; NVLS moves S(1 + 1/n) each "
+        "way, so its wire rate is algbw (n+1)/n."
+    ),
+    "M-SHARP-SAME-BITS": (
+        "A switch adds in an order that nobody specifies and rounds once; a ring rounds after "
+        "every hop, in its own order: the last bits differ."
+    ),
+    "M-SHARP-ANY-OP": (
+        "The hardware knows few operations: NCCL's SHARP plugin takes sum, min and max; NVLS in "
+        "NCCL v2.30.7 takes f32 and f64 for sum only, and no fp8."
+    ),
+    "M-SWITCH-FREE": (
+        "Every rank sends S to the switch, so a switch of n ranks takes in n S; what is small is "
+        "each port, not the switch."
+    ),
+    "M-EMULATED-TIME": (
+        "The switch actor is an ordinary process that adds; its bytes and steps are those of the "
+        "schedule, its seconds say nothing about a switch chip."
+    ),
+    "M-SWITCH-UNCUT": (
+        "In one piece, everything goes up before anything comes down: 2(α + Sβ), more than a "
+        "ring; cut into k pieces, both directions work at once."
+    ),
+    "M-SWITCH-WAITS": (
+        "Earlier pieces can come down while later ones go up: k pieces take k + 1 steps."
+    ),
+    "M-SWITCH-PARTIAL": "A piece may come down only after all ranks have sent it up.",
+    "M-SWITCH-BYPASS": (
+        "The switch has a port to every rank and copies the sum to all of them at once; what "
+        "ranks pass on among themselves is sent twice."
+    ),
+    "M-RING-REGION": (
+        "Which plan wins depends on n: NVLS moves more than a ring for 2 ranks, as much for 3, "
+        "and less from 4 on."
+    ),
 }
 
 
