@@ -70,7 +70,7 @@ def test_modules_of_a_folder_are_joined_too(tmp_path):
 @needs_node
 def test_the_page_script_is_one_classic_script_that_defines_the_elements(tmp_path):
     text = FAKE_PAGE + page_script() + "\nconsole.log([...known.keys()].sort().join(' '));"
-    wanted = "chunk-curve chunk-flow chunk-message chunk-quiz chunk-race"
+    wanted = "chunk-curve chunk-fit chunk-flow chunk-message chunk-ports chunk-quiz chunk-race"
     assert run(tmp_path, "page.cjs", text) == wanted
 
 

@@ -19,7 +19,7 @@ UNITS = (
     *("elements?", "vectors?", "processes", "GPUs?", "nodes?", "times"),
 )
 BOXES = {"nccl", "takeaway"}
-FIGURES = {"chunk-flow", "chunk-race", "chunk-curve"}
+FIGURES = {"chunk-flow", "chunk-race", "chunk-curve", "chunk-ports", "chunk-fit"}
 
 _FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,}|~{3,})\s*(?:\{(?P<name>[\w-]+)\})?")
 _HIDDEN = re.compile(

@@ -16,6 +16,8 @@ _CONTROLS = {
     "chunk-race": ("n", "root", "nbytes", "k", "machine", "count"),
     "chunk-curve": ("alpha", "n", "nbytes"),
     "chunk-message": ("alpha", "bandwidth", "nbytes"),
+    "chunk-ports": ("n", "nbytes", "k"),
+    "chunk-fit": (),
 }
 _RANGES = ("n", "chunks", "nbytes", "alpha", "bandwidth", "node_size", "radix")
 _LISTS = ("algorithm", "inner", "outer")

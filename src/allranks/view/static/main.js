@@ -2,8 +2,10 @@
 // The entry of a page: it defines the elements once, however often the script is loaded.
 
 import { ChunkCurve } from "./chunk-curve.js";
+import { ChunkFit } from "./chunk-fit.js";
 import { ChunkFlow } from "./chunk-flow.js";
 import { ChunkMessage } from "./chunk-message.js";
+import { ChunkPorts } from "./chunk-ports.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
 import { onShow } from "./show.js";
@@ -15,6 +17,8 @@ const ELEMENTS = [
   ["chunk-race", ChunkRace],
   ["chunk-curve", ChunkCurve],
   ["chunk-message", ChunkMessage],
+  ["chunk-ports", ChunkPorts],
+  ["chunk-fit", ChunkFit],
 ];
 
 /** Define what this page does not know yet, and listen to its links. */
