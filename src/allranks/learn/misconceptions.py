@@ -182,12 +182,21 @@ MISCONCEPTIONS: dict[str, str] = {
     # chapter 07
     # chapter 09
     "M-SHARP-DOUBLES": (
-        "In-network reduction does not double all-reduce: the bytes shrink by 2(n-1)/(n+1) with "
-        "NVLS and by 2(n-1)/n with a switch tree; 2 is the limit for n to infinity."
+        "A switch that adds does not make an all-reduce 2 times as fast: the gain over a ring is "
+        "at most 2(n-1)/(n+1) with NVLS and 2(n-1)/n with a tree of switches; 2 is only the limit "
+        "for n to infinity."
     ),
     "M-SHARP-IS-NVLS": (
         "IB SHARP adds in InfiniBand switches between nodes; NVLS (NVLink SHARP) adds in the "
         "NVSwitch that joins the GPUs of one NVLink domain: other hardware, other counts."
+    ),
+    "M-COLLNET-IS-SHARP": (
+        "CollNet is NCCL's name for reductions that a network plugin offers; IB SHARP is the "
+        "hardware behind one such plugin."
+    ),
+    "M-ANY-SWITCH-ADDS": (
+        "Most switches only forward. Adding needs an NVSwitch of generation 3 or newer, or an "
+        "InfiniBand switch with SHARP and what manages it."
     ),
     "M-NVLS-ONLY-AR": (
         "All-gather and reduce-scatter exist for NVLS in NCCL's source; they gain no bandwidth."
@@ -205,8 +214,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "way, so its wire rate is algbw (n+1)/n."
     ),
     "M-SHARP-SAME-BITS": (
-        "A switch adds in an order that nobody specifies and rounds once; a ring rounds after "
-        "every hop, in its own order: the last bits differ."
+        "A switch adds in an order that nobody specifies, and in NVLS with one rounding; a ring "
+        "has its own order and a rounding at every hop: the last bits can differ."
     ),
     "M-SHARP-ANY-OP": (
         "The hardware knows few operations: NCCL's SHARP plugin takes sum, min and max; NVLS in "
@@ -214,27 +223,27 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     "M-SWITCH-FREE": (
         "Every rank sends S to the switch, so a switch of n ranks takes in n S; what is small is "
-        "each port, not the switch."
+        "the load of each port."
     ),
     "M-EMULATED-TIME": (
-        "The switch actor is an ordinary process that adds; its bytes and steps are those of the "
+        "The switch actor is an ordinary process that adds: its bytes and steps are those of the "
         "schedule, its seconds say nothing about a switch chip."
     ),
     "M-SWITCH-UNCUT": (
-        "In one piece, everything goes up before anything comes down: 2(α + Sβ), more than a "
-        "ring; cut into k pieces, both directions work at once."
+        "In one piece, everything goes up before anything comes down: 2(α + Sβ), which is more "
+        "than a ring takes for a large S; cut into pieces, both directions work at once."
     ),
     "M-SWITCH-WAITS": (
-        "Earlier pieces can come down while later ones go up: k pieces take k + 1 steps."
+        "Earlier pieces come down while later ones go up: k pieces take k + 1 steps."
     ),
     "M-SWITCH-PARTIAL": "A piece may come down only after all ranks have sent it up.",
     "M-SWITCH-BYPASS": (
         "The switch has a port to every rank and copies the sum to all of them at once; what "
         "ranks pass on among themselves is sent twice."
     ),
-    "M-RING-REGION": (
-        "Which plan wins depends on n: NVLS moves more than a ring for 2 ranks, as much for 3, "
-        "and less from 4 on."
+    "M-SWITCH-NO-GAIN": (
+        "The gain depends on n, because a ring sends 2(n-1)/n S and the plans with a switch do "
+        "not: by bytes NVLS loses to a ring of 2 ranks, ties with one of 3, and gains from 4 on."
     ),
 }
 
