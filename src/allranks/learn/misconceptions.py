@@ -245,6 +245,12 @@ MISCONCEPTIONS: dict[str, str] = {
         "The gain depends on n, because a ring sends 2(n-1)/n S and the plans with a switch do "
         "not: by bytes NVLS loses to a ring of 2 ranks, ties with one of 3, and gains from 4 on."
     ),
+    "M-FREE-FACTOR": (
+        "A free factor for every point fits any model, so it tells nothing about one."
+    ),
+    "M-MEAN-ONLY": (
+        "A mean hides how far the points lie apart; the spread is what separates two models."
+    ),
 }
 
 

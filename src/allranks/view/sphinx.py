@@ -1,9 +1,9 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
 Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-ports}`,
-`{chunk-fit}`. Roles: `{engine}` computes a number, `{given}` is a number by definition, `{show}` sets
-the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them
-fails the build and names the page and line.
+`{chunk-fit}`. Roles: `{engine}` computes a number, `{given}` is a number by definition, `{show}`
+sets the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`. A mistake in any of
+them fails the build and names the page and line.
 """
 
 from __future__ import annotations
