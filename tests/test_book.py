@@ -19,6 +19,7 @@ from allranks.serve.build import build, project, write_zip
 from allranks.serve.digest import digest
 from allranks.serve.gates import structure
 from allranks.serve.gates.rules import listed
+from allranks.view.fit import PUBLISHED
 
 pytestmark = pytest.mark.book
 
@@ -147,15 +148,18 @@ def test_labels_come_from_traces(page: str) -> None:
 def test_every_figure_has_a_label_a_table_and_a_caption(
     page: str, soups: dict[str, BeautifulSoup]
 ) -> None:
-    figures = soups[page].select("chunk-flow, chunk-race, chunk-curve, chunk-compose")
+    figures = soups[page].select(
+        "chunk-flow, chunk-race, chunk-curve, chunk-compose, chunk-ports, chunk-fit"
+    )
     assert len(figures) >= 2
     for figure in figures:
         data = json.loads(str(figure.select_one("script").string))  # type: ignore[union-attr]
-        assert data["label"] in {SIMULATED, EMULATED, MEASURED_CPU}
+        assert data["label"] in {SIMULATED, EMULATED, MEASURED_CPU, PUBLISHED}
+        assert (data["label"] == PUBLISHED) == (figure.name == "chunk-fit")
         assert figure.select_one(".ar-fallback table tbody tr") is not None
         played = figure.find_parent(class_="cell_output") is not None
         assert played or figure.select_one(".ar-caption p") is not None
-        assert played == (data["label"] != SIMULATED)
+        assert played == (data["label"] not in {SIMULATED, PUBLISHED})
 
 
 def test_practice_items_are_numbered_through_the_page(soups: dict[str, BeautifulSoup]) -> None:

@@ -71,8 +71,8 @@ def test_modules_of_a_folder_are_joined_too(tmp_path):
 def test_the_page_script_is_one_classic_script_that_defines_the_elements(tmp_path):
     text = FAKE_PAGE + page_script() + "\nconsole.log([...known.keys()].sort().join(' '));"
     wanted = (
-        "chunk-compose chunk-curve chunk-flow chunk-message chunk-plane chunk-quiz chunk-race "
-        "chunk-trees"
+        "chunk-compose chunk-curve chunk-fit chunk-flow chunk-message chunk-plane chunk-ports "
+        "chunk-quiz chunk-race chunk-trees"
     )
     assert run(tmp_path, "page.cjs", text) == wanted
 

@@ -1,4 +1,4 @@
-"""The four elements in a real Chromium, on pages opened from a folder: no server, no kernel."""
+"""The elements in a real Chromium, on pages opened from a folder: no server, no kernel."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from allranks.algorithms import ALGORITHMS, build
 from allranks.cost import cost
 from allranks.schedule import MEASURED_CPU, Op, Schedule, Trace, TransferRecord
 from allranks.topology import Topology
-from allranks.view import frames, messages, races
+from allranks.view import fit, frames, messages, ports, races
 from allranks.view.asked import parse_controls
 from allranks.view.bundle import widget_module, write
 from allranks.view.html import (
     curve_html,
+    fit_html,
     flow_html,
     message_html,
+    ports_html,
     quiz_html,
     race_html,
     self_contained,
@@ -169,6 +171,15 @@ def everything():
             id="fig-message",
             predict="p-race",
         ),
+        ports_html(
+            ports.ports(
+                world_size=6,
+                controls=parse_controls("n=2-72 nbytes=1e3-1e9 k", element="chunk-ports"),
+            ),
+            id="fig-ports",
+            predict="p-race",
+        ),
+        fit_html(fit.fit(), id="fig-fit"),
     ]
 
 
@@ -833,6 +844,61 @@ def test_a_phone_has_room_for_the_page_and_for_thumbs(open_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert small_targets(page) == []
     assert small_text(page) == []
+
+
+def test_the_ports_count_while_three_plans_run_and_keep_their_secret_until_then(open_page):
+    page = open_page(everything())
+    shown = figure(page, "fig-ports")
+    say = shown.locator(".ar-say:not(.ar-ruler)")
+    expect(say).to_contain_text("Nothing has been sent yet.")
+    page.evaluate("document.getElementById('fig-ports').apply(new URLSearchParams('n=8&t=end'))")
+    assert time_of(page, "fig-ports") == 0
+    page.locator("#quiz-p-race").get_by_role("button", name="Skip").click()
+    page.evaluate("document.getElementById('fig-ports').apply(new URLSearchParams('n=6&t=end'))")
+    expect(say).to_contain_text("the switch is 1.543× as fast and NVLS 1.272×")
+    counts = shown.locator(".ar-plan").nth(1).locator(".ar-plan-count b").all_inner_texts()
+    assert counts == ["48 MB", "48 MB", "288 MB", "288 MB"]
+    ring = shown.locator(".ar-plan").first.locator(".ar-plan-count b").all_inner_texts()
+    assert ring == ["80 MB", "80 MB", "no switch", "no switch"]
+    shown.get_by_label("ranks n").fill("3")
+    expect(shown.locator(".ar-plan").nth(2)).to_contain_text("64 MB")
+    shown.get_by_label("pieces k").select_option("1")
+    expect(shown.locator(".ar-plan-name").nth(1)).to_have_text("switch that adds (SHARP), 1 piece")
+    press(page, "fig-ports", "To the start")
+    assert shown.locator(".ar-plan-count b").first.inner_text() == "0 B"
+
+
+def test_one_efficiency_fits_one_model_and_the_reader_can_try_both(open_page):
+    page = open_page(everything())
+    shown = figure(page, "fig-fit")
+    say = shown.locator(".ar-say")
+    expect(say).to_contain_text("Efficiency 1.000, H200 with n = 5, 6, 7 and 8")
+    shown.get_by_role("button", name="Least squares for 2(n−1)/(n+1): 0.839").click()
+    expect(say).to_contain_text("the model 2(n−1)/(n+1) is off by 0.93 %")
+    table = shown.locator("table")
+    expect(table).to_contain_text("Ring taken")
+    expect(table.locator("tr.ar-sum").last).to_contain_text("spread 2.5 %")
+    shown.get_by_label("B200", exact=True).check()
+    expect(say).to_contain_text("B200 with n = 6, 7 and 8")
+    assert shown.locator("circle.ar-measured-point").count() == 3 + 1
+    shown.get_by_role("slider").press("ArrowLeft")
+    expect(say).to_contain_text("Efficiency 0.835")
+    shown.get_by_role("button", name="Reset").click()
+    expect(say).to_contain_text("Efficiency 1.000, H200")
+    page.evaluate(
+        "document.getElementById('fig-fit').apply(new URLSearchParams('machine=H200&e=slide'))"
+    )
+    expect(say).to_contain_text("the model 2(n−1)/n by 1.7 %")
+
+
+def test_a_flow_with_a_switch_counts_what_passes_it(open_page):
+    made = build("all_reduce", "sharp", world_size=4, num_chunks=2)
+    page = open_page([flow_html(frames.flow(made), id="fig-sum")])
+    press(page, "fig-sum", "To the end")
+    read = figure(page, "fig-sum").locator(".ar-read")
+    for said in ("busiest rank received", "the switch took in", "the switch sent"):
+        expect(read).to_contain_text(said)
+    assert read.locator("b").all_inner_texts()[1:5] == ["48 MB", "48 MB", "192 MB", "192 MB"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

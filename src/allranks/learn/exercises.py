@@ -77,6 +77,7 @@ class Exercise:
     more_worlds: tuple[int, ...] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict)
     num_chunks: str = "1"
+    num_switches: str = "0"
     goal: str = "targets"
     targets: Mapping[str, str] = field(default_factory=dict)
     may_refuse: str = ""

@@ -189,6 +189,10 @@ def _num_chunks(exercise: Exercise, case: Case) -> int:
     return int(evaluate(exercise.num_chunks, _numbers(case)))
 
 
+def _num_switches(exercise: Exercise, case: Case) -> int:
+    return int(evaluate(exercise.num_switches, _numbers(case)))
+
+
 def _may_refuse(exercise: Exercise, case: Case) -> bool:
     return bool(exercise.may_refuse) and bool(evaluate(exercise.may_refuse, _numbers(case)))
 
@@ -267,6 +271,7 @@ class _Judging:
                     "world_size": case.world_size,
                     "root": case.root,
                     "num_chunks": _num_chunks(self.exercise, case),
+                    "num_switches": _num_switches(self.exercise, case),
                     "steps": answer,
                 }
             )
@@ -635,6 +640,9 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
     facts["fed"] = any((t.dst, t.chunk) == (src, chunk) for t in together)
     sent = [transfer.src for _, transfer in transfers]
     facts["busiest"] = max(sorted(set(sent)), key=sent.count, default=None)
+    n = outcome.case.world_size
+    between = [t for _, t in transfers if max(t.src, t.dst) < n]
+    facts["between_ranks"] = WHOLE_BYTES * len(between) / (schedule.num_chunks if schedule else 1)
     later: dict[str, Callable[[], Any]] = {
         "right_for_root_0": lambda: schedule is not None and _right_for_root_0(schedule),
         "unfinished_step": lambda: _copied_early(schedule)[0],
@@ -646,6 +654,9 @@ def _facts(outcome: _Outcome) -> Mapping[str, Any]:
         "again_src": lambda: _delivered_again(schedule)[1],
         "again_dst": lambda: _delivered_again(schedule)[2],
         "again_chunk": lambda: _delivered_again(schedule)[3],
+        "early_step": lambda: _sent_down_early(schedule)[0],
+        "early_chunk": lambda: _sent_down_early(schedule)[1],
+        "early_lacks": lambda: _sent_down_early(schedule)[2],
     }
     return _Facts(facts, later)
 
@@ -659,6 +670,20 @@ def _right_for_root_0(schedule: Schedule) -> bool:
     except ScheduleError:
         return False
     return True
+
+
+def _sent_down_early(schedule: Schedule | None) -> tuple[int | None, int | None, list[int]]:
+    """Return step, chunk and missing ranks of the first incomplete sum that a switch sends."""
+    if schedule is None or not schedule.num_switches:
+        return None, None, []
+    n = schedule.world_size
+    for number, (state, step) in enumerate(zip(states(schedule), schedule.steps, strict=False)):
+        for transfer in step:
+            held = state[transfer.src][transfer.chunk]
+            lacks = sorted(set(range(n)) - set(held))
+            if transfer.src >= n and lacks:
+                return number, transfer.chunk, lacks
+    return None, None, []
 
 
 def _part_counted_twice(schedule: Schedule | None, error: ScheduleError | None) -> int | None:

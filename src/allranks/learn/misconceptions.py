@@ -343,17 +343,73 @@ MISCONCEPTIONS: dict[str, str] = {
         "through one port, one after another, it is n - 1 αs."
     ),
     # chapter 09
-    "M-SLIDE-MODEL": (
-        "With NVLS a GPU's own operand and its own copy pass its link as well: S + S/n each way, "
-        "not S."
+    "M-SHARP-DOUBLES": (
+        "A switch that adds does not make an all-reduce 2 times as fast: the gain over a ring is "
+        "at most 2(n-1)/(n+1) with NVLS and 2(n-1)/n with a tree of switches; 2 is only the limit "
+        "for n to infinity."
     ),
-    "M-SHARP-HELPS-AG": (
-        "An all-gather in the switch still brings S into every GPU; a ring brings (n - 1)/n S."
+    "M-SHARP-IS-NVLS": (
+        "IB SHARP adds in InfiniBand switches between nodes; NVLS (NVLink SHARP) adds in the "
+        "NVSwitch that joins the GPUs of one NVLink domain: other hardware, other counts."
+    ),
+    "M-COLLNET-IS-SHARP": (
+        "CollNet is NCCL's name for reductions that a network plugin offers; IB SHARP is the "
+        "hardware behind one such plugin."
+    ),
+    "M-ANY-SWITCH-ADDS": (
+        "Most switches only forward. Adding needs an NVSwitch of generation 3 or newer, or an "
+        "InfiniBand switch with SHARP and what manages it."
     ),
     "M-NVLS-ONLY-AR": (
-        "NCCL v2.30.7 has NVLS for all-gather and reduce-scatter, too; they gain no bandwidth."
+        "All-gather and reduce-scatter exist for NVLS in NCCL's source; they gain no bandwidth."
     ),
-    "M-FREE-FACTOR": "A free factor for every point fits any model, so it tells nothing about one.",
+    "M-SHARP-HELPS-AG": (
+        "In an all-gather NVLS brings S into every rank, its own copy included, and in a "
+        "reduce-scatter it takes S out; a ring moves (n-1)/n S, so nothing is gained."
+    ),
+    "M-SLIDE-MODEL": (
+        "The switch reads the operands of all n GPUs, the head's own too, and the head stores its "
+        "result: S + S/n each way, so the gain is 2(n-1)/(n+1), not 2(n-1)/n."
+    ),
+    "M-BUSBW-IS-WIRE": (
+        "busbw is algbw times 2(n-1)/n, which is what a ring sends; NVLS moves S(1 + 1/n) each "
+        "way, so its wire rate is algbw (n+1)/n."
+    ),
+    "M-SHARP-SAME-BITS": (
+        "A switch adds in an order that nobody specifies, and in NVLS with one rounding; a ring "
+        "has its own order and a rounding at every hop: the last bits can differ."
+    ),
+    "M-SHARP-ANY-OP": (
+        "The hardware knows few operations: NCCL's SHARP plugin takes sum, min and max; NVLS in "
+        "NCCL v2.30.7 takes f32 and f64 for sum only, and no fp8."
+    ),
+    "M-SWITCH-FREE": (
+        "Every rank sends S to the switch, so a switch of n ranks takes in n S; what is small is "
+        "the load of each port."
+    ),
+    "M-EMULATED-TIME": (
+        "The switch actor is an ordinary process that adds: its bytes and steps are those of the "
+        "schedule, its seconds say nothing about a switch chip."
+    ),
+    "M-SWITCH-UNCUT": (
+        "In one piece, everything goes up before anything comes down: 2(α + Sβ), which is more "
+        "than a ring takes for a large S; cut into pieces, both directions work at once."
+    ),
+    "M-SWITCH-WAITS": (
+        "Earlier pieces come down while later ones go up: k pieces take k + 1 steps."
+    ),
+    "M-SWITCH-PARTIAL": "A piece may come down only after all ranks have sent it up.",
+    "M-SWITCH-BYPASS": (
+        "The switch has a port to every rank and copies the sum to all of them at once; what "
+        "ranks pass on among themselves is sent twice."
+    ),
+    "M-SWITCH-NO-GAIN": (
+        "The gain depends on n, because a ring sends 2(n-1)/n S and the plans with a switch do "
+        "not: by bytes NVLS loses to a ring of 2 ranks, ties with one of 3, and gains from 4 on."
+    ),
+    "M-FREE-FACTOR": (
+        "A free factor for every point fits any model, so it tells nothing about one."
+    ),
     "M-MEAN-ONLY": (
         "A mean hides how far the points lie apart; the spread is what separates two models."
     ),

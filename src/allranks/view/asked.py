@@ -18,6 +18,8 @@ _CONTROLS = {
     "chunk-message": ("alpha", "bandwidth", "nbytes"),
     "chunk-plane": ("n", "nbytes", "machine"),
     "chunk-trees": ("n",),
+    "chunk-ports": ("n", "nbytes", "k"),
+    "chunk-fit": (),
 }
 _RANGES = ("n", "chunks", "nbytes", "alpha", "bandwidth", "node_size", "radix")
 _LISTS = ("algorithm", "inner", "outer")

@@ -16,6 +16,7 @@ from typing import Any
 from allranks.units import format_bytes, format_seconds
 from allranks.view.bundle import page_script, stylesheet
 from allranks.view.compose import json_text
+from allranks.view.fit import fit_rows
 
 Data = Mapping[str, Any]
 
@@ -184,6 +185,49 @@ def trees_html(
     head = f'<p><span class="ar-badge">{_text(trees["label"])}</span> {_text(trees["title"])}</p>'
     fallback = head + _table(("rank", "parent in tree 0", "parent in tree 1", "sends"), rows)
     return _element("chunk-trees", id, trees, fallback=fallback, caption_html=caption_html)
+
+
+def ports_html(
+    ports: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    predict: str | None = None,
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-ports>`: what passes every port. `ports` is `view.ports.ports`'s."""
+    rows = [
+        (
+            plan["title"],
+            plan["steps"],
+            _time(plan["seconds"]),
+            *(format_bytes(plan[name]) for name in ("out", "into", "switch_in", "switch_out")),
+        )
+        for plan in ports["plans"]
+    ]
+    head = f'<p><span class="ar-badge">{_text(ports["label"])}</span> {_text(ports["title"])}</p>'
+    titles = ("plan", "steps", "time", "rank out", "rank in", "switch in", "switch out")
+    gate = f' predict="{_attribute(predict)}"' if predict else ""
+    return _element(
+        "chunk-ports",
+        id,
+        ports,
+        fallback=head + _table(titles, rows),
+        caption_html=caption_html,
+        attributes=gate,
+    )
+
+
+def fit_html(
+    data: Data,
+    *,
+    id: str,  # noqa: A002 - the attribute's own name
+    caption_html: str = "",
+) -> str:
+    """Return a `<chunk-fit>`: two models against published points. `data` is `view.fit.fit`'s."""
+    titles = ("n", "published gain", *(f"e for {model['title']}" for model in data["models"]))
+    head = f'<p><span class="ar-badge">{_text(data["label"])}</span> {_text(data["title"])}</p>'
+    fallback = head + _table(titles, fit_rows(data))
+    return _element("chunk-fit", id, data, fallback=fallback, caption_html=caption_html)
 
 
 def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None) -> str:

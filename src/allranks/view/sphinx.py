@@ -1,9 +1,10 @@
 """The book's own directives and roles: figures, engine numbers, boxes, and formulas as MathML.
 
 Figures: `{chunk-flow}`, `{chunk-race}`, `{chunk-curve}`, `{chunk-message}`, `{chunk-compose}`,
-`{chunk-plane}`, `{chunk-trees}`. Roles: `{engine}` computes a number, `{given}` is a number by
-definition, `{show}` sets the state of a figure of the same page. Boxes: `{nccl}` and `{takeaway}`.
-A mistake in any of them fails the build and names the page and line.
+`{chunk-plane}`, `{chunk-trees}`, `{chunk-ports}`, `{chunk-fit}`. Roles: `{engine}` computes a
+number, `{given}` is a number by definition, `{show}` sets the state of a figure of the same page.
+Boxes: `{nccl}` and `{takeaway}`. A mistake in any of them fails the build and names the page and
+line.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ from allranks.algorithms import build
 from allranks.topology import Topology
 from allranks.view import cheatsheet, compose, elsewhere, frames, messages, planes, races
 from allranks.view.asked import parse_controls
+from allranks.view.fit import FIT_FORMAT, fit
 from allranks.view.html import (
     compose_html,
     curve_html,
+    fit_html,
     flow_html,
     message_html,
     plane_html,
+    ports_html,
     race_html,
     trees_html,
 )
 from allranks.view.mathml import MathError, mathml
 from allranks.view.names import PARAMETERS
+from allranks.view.ports import ports
 from allranks.view.values import NumberError, evaluate
 
 if TYPE_CHECKING:
@@ -54,6 +59,8 @@ _STATE = {
     },
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
     "chunk-curve": {"alpha", "n", "nbytes", "S"},
+    "chunk-ports": {"n", "nbytes", "S", "k", "t", "play"},
+    "chunk-fit": {"e", "machine"},
     "chunk-message": {"alpha", "bandwidth", "nbytes", "S"},
     "chunk-plane": {"n", "nbytes", "S", "machine", "point"},
     "chunk-trees": {"n", "rank"},
@@ -350,6 +357,53 @@ class ChunkCompose(_Figure):
         return compose.compose(self.arguments[0], title=self.options.get("title"))
 
 
+class ChunkPorts(_Figure):
+    """A ring, a switch that adds and NVLS on one clock, with a counter at every port."""
+
+    element = "chunk-ports"
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "n": directives.positive_int,
+        "nbytes": directives.unchanged_required,
+        "chunks": directives.positive_int,
+        "machine": directives.unchanged_required,
+        "controls": directives.unchanged,
+        "predict": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the three plans, priced."""
+        return ports(
+            world_size=self.n,
+            nbytes=self.nbytes,
+            pieces=self.options.get("chunks"),
+            topology=self.machine,
+            controls=self.controls,
+            title=self.options.get("title"),
+        )
+
+
+class ChunkFit(_Figure):
+    """Two models of the gain of NVLS, one efficiency, and published points: `{chunk-fit} H200`."""
+
+    element = "chunk-fit"
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
+        "id": directives.unchanged_required,
+        "efficiency": directives.unchanged_required,
+        "title": directives.unchanged_required,
+    }
+
+    def data(self) -> dict[str, Any]:
+        """Return the points with their source; the page draws the curves."""
+        return fit(
+            machine=self.arguments[0],
+            efficiency=float(self.options.get("efficiency", 1)),
+            title=self.options.get("title"),
+        )
+
+
 class _Box(SphinxDirective):
     """A titled box with Markdown inside."""
 
@@ -528,6 +582,14 @@ def _plain_figure(figure: FigureNode) -> list[nodes.Node]:
 def _plain_rows(data: dict[str, Any]) -> Iterator[str]:
     for lane in data.get("lanes", ()):
         yield f"{lane['title']}: {lane['steps']} steps, {lane['seconds'] * 1e6:.5g} µs"
+    for plan in data.get("plans", ()):
+        yield (
+            f"{plan['title']}: {plan['seconds'] * 1e6:.5g} µs, {plan['out']:.0f} B out of a rank"
+        )
+    for machine in data.get("machines", ()) if data["format"] == FIT_FORMAT else ():
+        for point in machine["points"]:
+            gain = point["gain"] or point["free"] / point["ring"]
+            yield f"{machine['name']}, {point['n']} GPUs: {point['chosen']}, gain {gain:.3f}"
     for point in data.get("points", ()):
         yield f"{_plain_point(point)}: {point['seconds'] * 1e6:.5g} µs"
     for tree, parents in enumerate(data.get("parents", ())):
@@ -567,9 +629,15 @@ def _figure_html(node: FigureNode) -> str:
         return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
     if element == "chunk-message":
         return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    if element == "chunk-compose":
-        return compose_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    plain = {"chunk-curve": curve_html, "chunk-plane": plane_html, "chunk-trees": trees_html}
+    gated = {"chunk-compose": compose_html, "chunk-ports": ports_html}
+    if element in gated:
+        return gated[element](data, id=name, predict=gate, caption_html=_CAPTION)
+    plain = {
+        "chunk-curve": curve_html,
+        "chunk-fit": fit_html,
+        "chunk-plane": plane_html,
+        "chunk-trees": trees_html,
+    }
     return plain[element](data, id=name, caption_html=_CAPTION)
 
 
@@ -639,6 +707,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         ChunkCompose,
         ChunkPlane,
         ChunkTrees,
+        ChunkPorts,
+        ChunkFit,
     )
     for directive in figures_:
         app.add_directive(directive.element, directive)

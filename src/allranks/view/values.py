@@ -17,15 +17,20 @@ import numpy as np
 
 from allranks.algorithms import build
 from allranks.collectives import contract
-from allranks.cost import LOCKSTEP, Cost, best_num_chunks, bytes_per_rank
+from allranks.cost import LOCKSTEP, Bandwidth, Cost, best_num_chunks, bytes_per_rank
+from allranks.cost import busbw as busbw_of
 from allranks.cost import cost as cost_of
 from allranks.cost import lower_bound as bound_of
 from allranks.cost import price as price_of
 from allranks.errors import CollectiveError
+from allranks.published import AllReducePoint
 from allranks.schedule import Schedule
 from allranks.simulate import layout, simulate
 from allranks.topology import Topology
 from allranks.units import parse_bandwidth, parse_bytes
+from allranks.view.fit import MACHINES, best_fit
+from allranks.view.ports import best_pieces as best_pieces_of
+from allranks.view.ports import plan_price
 
 NO_BREAK = "\u00a0"
 LARGEST_S = 1e12
@@ -301,6 +306,45 @@ def best_k(n: int, S: float, machine: str = "bench") -> int:  # noqa: N803 - the
     return best_num_chunks(n, S, made.alpha, made.beta)
 
 
+def best_pieces(algorithm: str, *, n: int, S: float, machine: str = "bench") -> int:  # noqa: N803
+    """Return the number of pieces with which a plan with a switch, sharp or nvls, is fastest."""
+    return best_pieces_of(algorithm, S, Topology.preset(machine, n))
+
+
+def plan(
+    algorithm: str,
+    *,
+    n: int,
+    S: float,  # noqa: N803 - the book's symbol
+    k: int | None = None,
+    machine: str = "bench",
+) -> Cost:
+    """Return the price of an all-reduce by ring, sharp or nvls, in k pieces: of None, the best."""
+    made = Topology.preset(machine, n)
+    pieces = None if algorithm == "ring" else k or best_pieces_of(algorithm, S, made)
+    return plan_price(algorithm, pieces, S, made)
+
+
+def gain(n: int, algorithm: str = "nvls", collective: str = "all_reduce") -> float:
+    """Return how many times less passes the busiest port of a rank than in a ring."""
+
+    def busiest(name: str) -> float:
+        paid = price(collective, name, n=n, S=1e6 * n)
+        return max(paid.bytes_sent_max, paid.bytes_received_max)
+
+    return busiest("ring") / busiest(algorithm)
+
+
+def published(machine: str, n: int) -> AllReducePoint:
+    """Return what was published for n GPUs of a machine, H200 or B200: its busbw, with its gain."""
+    return MACHINES[machine].point(n)
+
+
+def busbw(collective: str, *, n: int, S: float, seconds: float) -> Bandwidth:  # noqa: N803
+    """Return algbw and busbw as nccl-tests define them."""
+    return busbw_of(collective, world_size=n, nbytes=S, seconds=seconds)
+
+
 def crossover(  # noqa: PLR0913 - what the border depends on
     collective: str,
     first: str,
@@ -409,6 +453,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
     "int": _whole,
     "f1": lambda value: f"{value:.1f}",
     "f2": lambda value: f"{value:.2f}",
+    "f3": lambda value: f"{value:.3f}",
     "pct": lambda value: f"{_digits(100 * value, 3)}{NO_BREAK}%",
     "x": lambda value: f"{_digits(value, 3)}×",
     "text": str,
@@ -416,17 +461,23 @@ FORMATS: dict[str, Callable[[float], str]] = {
 
 NAMES: dict[str, Any] = {
     "bandwidth": bandwidth,
+    "best_fit": best_fit,
     "best_k": best_k,
+    "best_pieces": best_pieces,
+    "busbw": busbw,
     "bytes_out": bytes_out,
     "chunk_lengths": chunk_lengths,
     "contract_bytes": contract_bytes,
     "cost": cost,
     "crossover": crossover,
     "filled": filled,
+    "gain": gain,
     "lower_bound": lower_bound,
     "machine": machine,
     "nbytes": nbytes,
+    "plan": plan,
     "price": price,
+    "published": published,
     "schedule": schedule,
     "steps": steps,
     "abs": abs,

@@ -269,14 +269,17 @@ function stateForm(item) {
   const chosen = new Map();
   /** @type {Map<string, HTMLElement>} */
   const boxes = new Map();
-  const body = range(key.world_size).map((rank) =>
-    h("tr", {}, h("th", { scope: "row" }, `rank ${rank}`), ...range(key.num_chunks).map((chunk) => {
+  const asked = range(key.world_size + (key.num_switches ?? 0)).filter((rank) => key.cells.some((one) => one.rank === rank));
+  /** @param {number} rank */
+  const nameOf = (rank) => (rank < key.world_size ? `rank ${rank}` : `switch S${rank - key.world_size}`);
+  const body = asked.map((rank) =>
+    h("tr", {}, h("th", { scope: "row" }, nameOf(rank)), ...range(key.num_chunks).map((chunk) => {
       const at = `${rank},${chunk}`;
       const cell = key.cells.find((one) => one.rank === rank && one.chunk === chunk);
       if (!cell) return h("td", { class: "ar-blank" }, "");
       if (cell.given) return h("td", {}, h("span", { class: "ar-given" }, cell.answer.length ? cell.answer.map(letter).join(" + ") : "nothing"));
       chosen.set(at, new Set());
-      const group = h("td", { role: "group", "aria-label": `rank ${rank}, chunk ${chunk}` });
+      const group = h("td", { role: "group", "aria-label": `${nameOf(rank)}, chunk ${chunk}` });
       boxes.set(at, group);
       for (const part of range(key.world_size)) {
         const button = h("button", { type: "button", class: "ar-part-button", "aria-pressed": "false", "data-part": part, style: `--ar-part: var(--ar-rank-${part % 8})` }, letter(part));

@@ -15,6 +15,7 @@ export function drawReads(list, scene, time) {
   const entries = [
     [scene.counted ? "steps so far" : "time so far", read.time, scene.counted ? "" : `of ${seconds(scene.total)}`],
     ["busiest rank sent", read.sent, read.busiest],
+    ...portEntries(scene, read),
     ["messages", read.messages, ""],
     ["chunks in place", read.kept, ""],
     [scene.flow.records ? "measured in all" : "the whole run takes", read.whole, read.bound],
@@ -28,6 +29,17 @@ export function drawReads(list, scene, time) {
       if (node && node.textContent !== texts[order]) node.textContent = texts[order] ?? "";
     });
   });
+}
+
+/**
+ * Where a switch adds, more than one kind of port counts.
+ * @param {Scene} scene @param {ReturnType<typeof readOuts>} read @returns {[string, string, string][]}
+ */
+function portEntries(scene, read) {
+  const count = scene.schedule.num_switches;
+  if (!count) return [];
+  const where = count === 1 ? "all its ports" : `${count} switches, all ports`;
+  return [["busiest rank received", read.received, ""], ["the switch took in", read.switchIn, where], ["the switch sent", read.switchOut, where]];
 }
 
 /** @param {HTMLElement} lens @param {Scene} scene @param {number} time @param {[rank: number, column: number]} watched */

@@ -21,7 +21,7 @@
  * @property {Option[]} [options]
  * @property {NumberKey} [num]
  * @property {{entries: {id: string, text: string}[], answers: string[][], distractors?: {answer: string[], feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [order]
- * @property {{world_size: number, num_chunks: number, cells: StateCell[], distractors?: {rank: number, chunk: number, parts: number[], feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [state]
+ * @property {{world_size: number, num_switches?: number, num_chunks: number, cells: StateCell[], distractors?: {rank: number, chunk: number, parts: number[], feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [state]
  * @property {{world_size: number, num_chunks: number, answers: Move[], distractors?: {transfer: Move, feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [next]
  * @property {{lines: string[], answer: number, distractors?: {line: number, feedback: string, misconception?: string | null}[], feedback_right?: string, feedback_else?: string}} [spot]
  * @property {boolean} [predict]

@@ -3,9 +3,11 @@
 
 import { ChunkCompose } from "./chunk-compose.js";
 import { ChunkCurve } from "./chunk-curve.js";
+import { ChunkFit } from "./chunk-fit.js";
 import { ChunkFlow } from "./chunk-flow.js";
 import { ChunkMessage } from "./chunk-message.js";
 import { ChunkPlane } from "./chunk-plane.js";
+import { ChunkPorts } from "./chunk-ports.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
 import { ChunkTrees } from "./chunk-trees.js";
@@ -21,6 +23,8 @@ const ELEMENTS = [
   ["chunk-plane", ChunkPlane],
   ["chunk-trees", ChunkTrees],
   ["chunk-compose", ChunkCompose],
+  ["chunk-ports", ChunkPorts],
+  ["chunk-fit", ChunkFit],
 ];
 
 /** Define what this page does not know yet, and listen to its links. */

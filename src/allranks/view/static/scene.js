@@ -326,12 +326,17 @@ function keptIn(schedule, state) {
  */
 export function readOuts(scene, time) {
   const { schedule } = scene;
-  const sent = range(schedule.world_size).map(() => 0);
+  const n = schedule.world_size;
+  const sent = range(n).map(() => 0);
+  const received = range(n).map(() => 0);
+  const switches = { sent: 0, received: 0 };
   let delivered = 0;
-  for (const message of scene.messages) {
-    if (!arrived(scene, message, time)) continue;
+  for (const { src, dst, nbytes } of scene.messages.filter((message) => arrived(scene, message, time))) {
     delivered += 1;
-    if (message.src < schedule.world_size) sent[message.src] = (sent[message.src] ?? 0) + message.nbytes;
+    if (src < n) sent[src] = (sent[src] ?? 0) + nbytes;
+    else switches.sent += nbytes;
+    if (dst < n) received[dst] = (received[dst] ?? 0) + nbytes;
+    else switches.received += nbytes;
   }
   const { promised, kept } = keptIn(schedule, stateAt(scene, time));
   const most = Math.max(...sent);
@@ -340,6 +345,9 @@ export function readOuts(scene, time) {
   return {
     time: scene.counted ? `${significantSteps(time)} of ${plural(schedule.steps.length, "step")}` : seconds(time),
     sent: bytes(most),
+    received: bytes(Math.max(...received)),
+    switchIn: bytes(switches.received),
+    switchOut: bytes(switches.sent),
     busiest: most > 0 ? `rank ${busiest}${others ? ` and ${plural(others, "other")}` : ""}` : "",
     messages: `${delivered} of ${scene.messages.length}`,
     kept: `${kept} of ${promised}`,
