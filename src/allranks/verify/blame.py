@@ -422,7 +422,7 @@ def _wrong_owner(case: _Case, film: _Film, fault: _Fault) -> ScheduleError | Non
         advice = f"start one chunk {shifts[value.endpoint]}"
         if shifts[value.endpoint] == "earlier":
             advice += ' (the "r + 1" trap: rank r ends with chunk r + 1)'
-    elif promise.reduces:
+    elif promise.reduces and promise.rooted:
         advice = f"let its way end there; the root is rank {size.root}, is that used?"
     else:
         advice = "let its way end there"
