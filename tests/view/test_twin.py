@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from allranks.algorithms import ALGORITHMS, ROOTED, build
+from allranks.algorithms.variants import VARIANTS, vary
 from allranks.collectives import CONTRACTS
 from allranks.cost import best_num_chunks, bytes_per_rank, cost, lower_bound, price, timeline
 from allranks.errors import ScheduleError
@@ -209,6 +210,33 @@ def random_cases():
         yield case(f"random {number} {made.collective}", made, costs, generated=False)
 
 
+def varied_cases():
+    wanted = [("all_gather", "bruck"), ("all_gather", "ring"), ("reduce_scatter", "ring")]
+    wanted += [("reduce_scatter", "recursive_halving"), ("all_reduce", "ring"), ("gather", "flat")]
+    wanted += [("broadcast", "binomial"), ("reduce", "chain"), ("all_to_all", "pairwise")]
+    for (collective, algorithm), n in itertools.product(wanted, (1, 2, 4, 5, 6)):
+        plain_ = build(collective, algorithm, world_size=n)
+        for names in [
+            *((name,) for name in VARIANTS),
+            ("shifted", "twice"),
+            ("reversed", "swapped"),
+        ]:
+            label = f"{collective} {algorithm} {n} {names}"
+            try:
+                made = vary(plain_, *names)
+            except ValueError:
+                yield {"name": label, "unvaried": [plain_.to_dict(), names]}
+                continue
+            costs = [priced(made, BENCH, 3000, clock) for clock in ("lockstep", "data_driven")]
+            varied = {"varied": [plain_.to_dict(), names]}
+            # a fault may leave a step that cannot be played: then there are no states to compare
+            try:
+                list(states(made))
+            except ScheduleError:
+                continue
+            yield case(label, made, costs, generated=False) | varied
+
+
 def chain_cases():
     for collective in ("broadcast", "reduce"):
         for machine in MACHINES:
@@ -228,7 +256,7 @@ def chain_cases():
 
 def all_cases() -> dict[str, Any]:
     return {
-        "schedules": [*library_cases(), *random_cases()],
+        "schedules": [*library_cases(), *random_cases(), *varied_cases()],
         "bounds": [
             [name, n, nbytes, plain(m), lower_bound(name, n, nbytes, uniform(n, m))]
             for name in CONTRACTS
@@ -270,7 +298,9 @@ def test_the_page_computes_what_the_engine_computes():
     assert report["made"] == {f"{collective} {name}" for collective, name in ALGORITHMS}
 
 
-@pytest.mark.parametrize("fault", ["steps", "states", "seconds", "ends", "title", "refused"])
+@pytest.mark.parametrize(
+    "fault", ["steps", "states", "seconds", "ends", "title", "refused", "varied", "unvaried"]
+)
 def test_a_planted_difference_is_found(fault):
     made = build("all_reduce", "ring", world_size=4)
     planted = case("planted", made, [priced(made, BENCH, 1e6, "lockstep")], generated=True)
@@ -279,6 +309,10 @@ def test_a_planted_difference_is_found(fault):
         planted = {"name": "planted", "refused": ["all_reduce", "ring", {"n": 4}, {}]}
     elif fault == "title":
         planted["title"] += "s"
+    elif fault == "varied":
+        planted["varied"] = [made.to_dict(), ["shifted"]]
+    elif fault == "unvaried":
+        planted["unvaried"] = [made.to_dict(), ["twice"]]
     elif fault == "steps":
         planted["schedule"]["steps"][1][0][2] += 1
     elif fault == "states":

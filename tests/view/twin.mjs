@@ -5,6 +5,7 @@ import { build, refusal } from "../../src/allranks/view/static/algorithms.js";
 import { ends, starts, states } from "../../src/allranks/view/static/engine.js";
 import { bestChunks, chainSeconds, cost, lowerBound, timeline } from "../../src/allranks/view/static/price.js";
 import { asBuilt, titleOf } from "../../src/allranks/view/static/rebuild.js";
+import { vary } from "../../src/allranks/view/static/variants.js";
 
 const cases = JSON.parse(readFileSync(0, "utf8"));
 const found = [];
@@ -32,8 +33,16 @@ for (const one of cases.schedules) {
     if (one.restriction) equal(`${one.name} reason`, refusal(collective, algorithm, asked.n), one.restriction);
     continue;
   }
+  if (one.unvaried) {
+    if (vary(one.unvaried[0], one.unvaried[1]) !== null) found.push(`${one.name}: Python has no such variant, the page has`);
+    continue;
+  }
   const { schedule } = one;
   const name = one.name;
+  if (one.varied) {
+    const mine = vary(one.varied[0], one.varied[1]);
+    equal(`${name} variant`, [mine?.collective, mine?.steps], [schedule.collective, schedule.steps]);
+  }
   if (one.generated) {
     const mine = build(schedule.collective, schedule.algorithm, { ...one.asked, ...asBuilt(one.given) });
     equal(`${name} steps`, mine?.steps, schedule.steps);

@@ -231,6 +231,56 @@ MISCONCEPTIONS: dict[str, str] = {
         "all-reduce alone."
     ),
     # chapter 05
+    "M-RS-ROOTED": (
+        "A reduce-scatter has no root: every rank is the root of its own block, so no port has to "
+        "carry the whole vector twice."
+    ),
+    "M-OWNER-SHIFT": (
+        "Block r must end on rank r. A chunk comes to rest one place before the rank where it sets "
+        "out, so rank r starts with chunk r - 1."
+    ),
+    "M-LOST-PART": (
+        "A part that is not sent on in its step never reaches the owner: the sum lacks it."
+    ),
+    "M-RS-IS-AR-SLICE": (
+        "An all-reduce also brings each rank the blocks of all others, and so moves twice the "
+        "bytes of a reduce-scatter."
+    ),
+    "M-AVG-SUM": "AVG is the sum divided by the number of ranks; SUM divides by nothing.",
+    "M-AVG-BY-LEN": (
+        "An average over ranks is divided by the number of ranks, whatever the length of a vector."
+    ),
+    "M-ANY-OP": (
+        "The parts meet in another order and grouping on every chunk, so the operation must be "
+        "commutative and associative."
+    ),
+    "M-PARTIALS-CLEARED": (
+        "Nobody erases old partial sums; the contract promises each rank its own block, and says "
+        "nothing about the others."
+    ),
+    "M-RANK-ORDER": (
+        "A ring adds chunk c in the order c + 1, c + 2, ..., c, so every chunk has an order of its "
+        "own."
+    ),
+    "M-NEAR-FIRST": (
+        "Recursive halving begins with the farthest partner and half of the vector; near partners "
+        "come last, with the least."
+    ),
+    "M-HALVING-ANY-N": (
+        "Recursive halving pairs ranks that differ in one bit, so for other n than powers of two "
+        "some partners do not exist."
+    ),
+    "M-FILM-FORWARD": (
+        "Backwards means both: the last transfer comes first, and its arrow points the other way."
+    ),
+    "M-PREDIVIDE-SAFE": (
+        "To divide last lets large sums overflow, to divide first lets small values vanish; "
+        "neither is safe for all inputs."
+    ),
+    "M-NCCL-AVG": (
+        "For floats NCCL v2.30.7 multiplies by 1/n before it adds; only integers are divided after "
+        "the sum."
+    ),
     # chapter 06
     "M-RING-LESS-TOTAL": (
         "In all, a ring moves as many bytes as a reduce and a broadcast, 2(n - 1) S; it spreads "

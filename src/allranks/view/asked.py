@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from allranks.algorithms import algorithms
+from allranks.algorithms.variants import BUGS
+from allranks.view import variants
 from allranks.view.names import PARAMETERS
 
 Data = dict[str, Any]
 
 _CONTROLS = {
-    "chunk-flow": ("n", "root", "algorithm", "chunks", "nbytes", "machine", *PARAMETERS),
+    "chunk-flow": (
+        *("n", "root", "algorithm", "chunks", "nbytes", "machine", *PARAMETERS),
+        *variants.CONTROLS,
+    ),
     "chunk-race": ("n", "root", "nbytes", "k", "machine", "count"),
     "chunk-curve": ("alpha", "n", "nbytes"),
     "chunk-message": ("alpha", "bandwidth", "nbytes"),
@@ -38,7 +43,11 @@ def parse_controls(text: str, *, element: str = "chunk-flow") -> Data:
     for word in text.split():
         name, _, value = word.partition("=")
         check_name("control", name, _CONTROLS[element])
-        if name in _LISTS:
+        if name == "bugs" and value:
+            controls[name] = value.split(",")
+            for bug in controls[name]:
+                check_name("planted fault", bug, BUGS)
+        elif name in _LISTS:
             controls[name] = [each for each in value.split(",") if each]
         elif name in _RANGES and value:
             controls[name] = _range(word, value, whole=name not in {"nbytes", "alpha", "bandwidth"})

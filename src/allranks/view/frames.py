@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.cost import cost, lower_bound, timeline
-from allranks.errors import CollectiveError
 from allranks.schedule import SIMULATED, Schedule, Trace
 from allranks.topology import PRESETS, Topology
-from allranks.verify import verify
 from allranks.view.asked import check_name
 from allranks.view.machines import MAX_RANKS, machine_data, machines_data
 from allranks.view.names import title_of
+from allranks.view.variants import first_wrong_event, verdicts
 
 FLOW_FORMAT = "allranks.flow/1"
 CLOCKS = ("steps", "lockstep", "data_driven")
@@ -39,6 +38,7 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     controls: Mapping[str, Any] | None = None,
     title: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    owners: bool = False,
 ) -> Data:
     """Return the data of a `<chunk-flow>` for a schedule that has not been run.
 
@@ -48,8 +48,9 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
     two per chunk, or 8 for one or two chunks. A schedule that breaks its contract is drawn with its
     faults, and its first wrong event stands beside it. `controls` is what `parse_controls` returns,
     `parameters` what the schedule was made with (names of PARAMETERS), so that the page can make it
-    again for other numbers. The page prices uniform machines itself; the times of any other come
-    along, and then nothing but the clock can be changed.
+    again for other numbers. `owners` draws under the matrix who must end with which chunk. The page
+    prices uniform machines itself; the times of any other come along, and then nothing but the
+    clock can be changed.
 
     Raises:
         ValueError: a size below 1 byte, an unknown clock, a topology of another world size, or a
@@ -89,8 +90,10 @@ def flow(  # noqa: PLR0913 - what a figure can be asked for
         "records": None,
         "priced": None if machine.is_uniform else _priced(schedule, nbytes, machine),
         "measured": "",
-        "error": _first_wrong_event(schedule),
+        "error": first_wrong_event(schedule),
         "controls": dict(controls or {}),
+        "owners": owners,
+        "verdicts": verdicts(schedule, controls or {}, given),
     }
 
 
@@ -124,17 +127,9 @@ def flow_of_trace(trace: Trace, *, title: str | None = None) -> Data:
         "priced": None,
         "records": [[*record[:4], record.op.value, *record[5:]] for record in trace.records],
         "measured": ", ".join(dict.fromkeys(fact for fact in facts if fact)),
-        "error": _first_wrong_event(schedule),
+        "error": first_wrong_event(schedule),
         "controls": {},
     }
-
-
-def _first_wrong_event(schedule: Schedule) -> Data | None:
-    try:
-        verify(schedule)
-    except CollectiveError as error:
-        return {"step": error.step, "message": error.message}
-    return None
 
 
 def _whole_nbytes(trace: Trace) -> int:

@@ -54,7 +54,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 _STATE = {
     "chunk-flow": {
         *("n", "root", "algorithm", "chunks", "k", "nbytes", "S", "machine", "clock"),
-        *("step", "cell", "play"),
+        *("step", "cell", "play", "variant"),
         *PARAMETERS,
     },
     "chunk-race": {"n", "nbytes", "S", "root", "machine", "count", "k", "t", "play"},
@@ -169,6 +169,7 @@ class ChunkFlow(_Figure):
         "predict": directives.unchanged_required,
         "clock": directives.unchanged_required,
         "elements": directives.positive_int,
+        "owners": directives.flag,
         "title": directives.unchanged_required,
     }
 
@@ -196,6 +197,7 @@ class ChunkFlow(_Figure):
             controls=self.controls,
             title=self.options.get("title"),
             parameters=parameters,
+            owners="owners" in self.options,
         )
 
 

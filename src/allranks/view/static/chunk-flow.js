@@ -6,6 +6,7 @@ import { h, s, uniqueId } from "./dom.js";
 import { flowControls } from "./flow-controls.js";
 import { drawLens, drawReads } from "./flow-reads.js";
 import { FlowTables } from "./flow-tables.js";
+import { readVariants, variantControls } from "./flow-variants.js";
 import { bytes, plural, rate, time as seconds } from "./format.js";
 import { Lanes } from "./lanes.js";
 import { layout } from "./layout.js";
@@ -49,6 +50,8 @@ export class ChunkFlow extends PlayerElement {
     this.clockGroup = null;
     /** @type {import("./flow-controls.js").Puts} */
     this.puts = {};
+    /** @type {(variants: string[]) => void} */
+    this.putVariants = () => {};
     this.pattern = uniqueId("ar-hatch");
   }
 
@@ -101,7 +104,9 @@ export class ChunkFlow extends PlayerElement {
     );
     const { nodes, puts } = flowControls(flow, (asked) => this.change(asked), () => this.flow?.schedule.world_size ?? 1);
     this.puts = puts;
-    this.controls.replaceChildren(...nodes, this.clockGroup);
+    const varying = variantControls(flow, (asked) => this.change(asked), () => this.flow?.variants ?? []);
+    this.putVariants = varying.put;
+    this.controls.replaceChildren(...nodes, ...varying.nodes, this.clockGroup);
     const parts = [
       h("div", { class: "ar-top" }, this.heading, this.controls),
       this.note,
@@ -145,10 +150,14 @@ export class ChunkFlow extends PlayerElement {
     const wanted = {
       n: number("n"), root: number("root"), chunks: number("chunks", "k"), nbytes: number("nbytes", "S"),
       node_size: number("node_size"), radix: number("radix"),
+      variants: readVariants(asked.get("variant")),
       ...Object.fromEntries(["algorithm", "machine", "inner", "outer"].map((name) => [name, asked.get(name) ?? undefined])),
     };
     const change = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     if (!Object.keys(change).length) return false;
+    // the film turned round stays where it is: what has happened becomes what will
+    const turned = Object.keys(change).join() === "variants" && isTurned(this.flow.variants) !== isTurned(wanted.variants);
+    const left = this.total - this.time;
     const next = rebuild(this.flow, change);
     if (!next) {
       this.putControls(this.flow);
@@ -159,7 +168,7 @@ export class ChunkFlow extends PlayerElement {
     this.flow = next;
     this.putControls(next);
     this.remake();
-    this.go(0);
+    this.go(turned && !this.locked ? left : 0);
     this.speak();
     return true;
   }
@@ -169,6 +178,7 @@ export class ChunkFlow extends PlayerElement {
     const { schedule } = flow;
     const now = { ...flow.parameters, n: schedule.world_size, root: schedule.root ?? 0, chunks: schedule.num_chunks, algorithm: schedule.algorithm, machine: flow.machine, nbytes: flow.nbytes };
     for (const [name, value] of Object.entries(now)) this.puts[name]?.(String(value));
+    this.putVariants(flow.variants ?? []);
   }
 
   /** @param {URLSearchParams} state */
@@ -274,6 +284,11 @@ export class ChunkFlow extends PlayerElement {
     this.watched = [rank, column];
     this.draw();
   }
+}
+
+/** @param {string[] | undefined} variants @returns {boolean} whether they play the film backwards */
+function isTurned(variants) {
+  return (variants ?? []).includes("reversed");
 }
 
 /** @param {Flow} flow @returns {string} for what size and machine the times hold */

@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { time as seconds } from "./format.js";
 import { readOuts, stateAt } from "./scene.js";
-import { nameOf, vectorText } from "./telling.js";
+import { countText, nameOf, vectorText } from "./telling.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 
@@ -50,12 +50,15 @@ export function drawLens(lens, scene, time, [rank, index]) {
   const held = column.chunks.filter((chunk) => (state[rank]?.[chunk] ?? []).some((count) => count > 0));
   const texts = held.slice(0, 3).map((chunk) => vectorText(state[rank]?.[chunk] ?? [], scene.elements[chunk] ?? { start: 0, length: 0 }, 4));
   const more = held.length > texts.length ? ` and ${held.length - texts.length} more` : "";
-  const key = `${rank},${index},${texts.join("|")}${more}`;
+  const [only] = column.chunks;
+  const count = column.chunks.length === 1 && only !== undefined ? countText(scene, rank, only, time) : "";
+  const key = `${rank},${index},${texts.join("|")}${more}${count}`;
   if (lens.dataset["key"] === key) return;
   lens.dataset["key"] = key;
   lens.replaceChildren(
     h("span", { class: "ar-lens-where" }, `${nameOf(scene.schedule, rank)}, ${column.title}`),
     ...(texts.length ? texts.map((text) => h("code", {}, `[ ${text} ]`)) : [" holds nothing yet"]),
     more,
+    count ? h("span", { class: "ar-lens-count" }, count) : "",
   );
 }

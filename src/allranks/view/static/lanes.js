@@ -202,7 +202,8 @@ function barText(message, side, width, schedule) {
   const peer = side === "out" ? message.dst : message.src;
   const name = peer < schedule.world_size ? String(peer) : `S${peer - schedule.world_size}`;
   const brief = `${side === "out" ? "to" : "from"} ${name}`;
-  const what = message.chunks.length > 1 ? `${message.chunks.length} chunks` : `chunk ${message.chunks[0]}`;
+  const count = new Set(message.chunks).size;
+  const what = count > 1 ? `${count} chunks` : `chunk ${message.chunks[0]}${message.chunks.length > 1 ? " again" : ""}`;
   const choices = schedule.num_chunks > 1 ? [`${what} ${brief}`, brief] : [brief];
   return choices.find((text) => text.length * 6.1 + 8 <= width) ?? "";
 }

@@ -3,6 +3,7 @@
 
 import { range } from "./algorithms/base.js";
 import { endpoints } from "./engine.js";
+import { hasOwners } from "./owners.js";
 
 /** @typedef {import("./scene.js").Scene} Scene */
 /** @typedef {import("./scene.js").Message} Message */
@@ -42,6 +43,7 @@ const TALLEST = 560;
  * @property {number} laneY of the first lane's center
  * @property {number} laneW
  * @property {boolean} stacked lanes below the matrix
+ * @property {number} footY middle of the row under the matrix that says who owns which chunk; 0 where there is none
  */
 /** A way to draw the columns: a slot of 0 is a cell without tiles, as wide as `least`.
  *  @typedef {{slot: number, gap: number, least: number}} Choice */
@@ -78,7 +80,9 @@ export function layout(scene, room) {
   /** @type {number[]} */
   const x = [];
   const matrixW = w.reduce((left, width) => (x.push(left), left + width + choice.gap), margins.head);
-  const matrixH = TOP + rows * row.pitch;
+  const under = TOP + rows * row.pitch;
+  const footY = hasOwners(scene) ? under - (row.pitch - row.cell) + 22 : 0;
+  const matrixH = footY ? Math.max(under, footY + 14) : under;
   const lane = laneOf(stacked ? Math.max(Math.min(46, Math.round(row.pitch * 0.72)), Math.min(row.pitch, 24)) : row.pitch);
   const laneX = stacked ? margins.head : matrixW + 22;
   const laneW = Math.max(stacked ? room - margins.head - 16 : room - laneX - 16, 180);
@@ -98,6 +102,7 @@ export function layout(scene, room) {
     laneY: stacked ? matrixH + 36 + lane.pitch / 2 : TOP + row.cell / 2,
     laneW,
     stacked,
+    footY,
   };
 }
 

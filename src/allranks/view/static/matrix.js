@@ -8,6 +8,7 @@ import { endpoints, holds, standing } from "./engine.js";
 import { letter } from "./format.js";
 import { labelled, TOP } from "./layout.js";
 import { badge, mark } from "./marks.js";
+import { OwnerBadges } from "./owner-badges.js";
 import { stateAt, travelling, upcoming } from "./scene.js";
 import { partsText } from "./telling.js";
 
@@ -24,6 +25,7 @@ import { partsText } from "./telling.js";
 
 const MOST_PACKETS = 256;
 const MOST_ARROWS = 32;
+const TIMES_ROOM = 24;
 
 /** @param {number} p 0 to 1 @returns {number} */
 function ease(p) {
@@ -43,6 +45,8 @@ export class Matrix {
     this.hints = s("g", { class: "ar-hints" });
     this.moving = s("g");
     this.front = s("g", {}, this.hints, this.moving);
+    this.owners = new OwnerBadges(scene, place);
+    this.back.append(this.owners.group);
     /** @type {SVGGElement[][]} */
     this.cells = [];
     /** What each cell was drawn for. @type {({flags: string, parts: (Parts | undefined)[]} | null)[][]} */
@@ -91,7 +95,7 @@ export class Matrix {
         const group = s("g", { class: "ar-cell-group", transform: `translate(${place.x[index]} ${y})` });
         group.addEventListener("pointerenter", () => watch(endpoint, index));
         group.addEventListener("click", () => watch(endpoint, index));
-        if (column.home === endpoint && (place.w[index] ?? 0) >= 34 && pitch - tall >= 14) {
+        if (column.home === endpoint && !place.footY && (place.w[index] ?? 0) >= 34 && pitch - tall >= 14) {
           this.back.append(s("text", { x: (place.x[index] ?? 0) + 1, y: y - 4, class: "ar-axis ar-home" }, "home"));
         }
         return group;
@@ -118,6 +122,7 @@ export class Matrix {
     const crowd = coming.length > 2 * this.cells.length;
     this.moving.replaceChildren(...coming.slice(0, MOST_PACKETS).map((packet, index) => this.traveller(packet, index, crowd)));
     this.updateHints(time, coming.length > 0 || over);
+    this.owners.update(time);
   }
 
   /** @param {State} state @param {boolean} over @param {Set<string>} awaited @param {[number, number]} watched */
@@ -177,8 +182,10 @@ export class Matrix {
     const nodes = [];
     const whole = tall - (this.counts(index) ? 18 : 4);
     let held = 0;
+    let often = 1;
     column.slots.forEach((one, order) => {
       const { share, most } = heldIn(one, cell);
+      often = Math.max(often, most);
       const x = 2 + order * slot;
       if (share > 0) {
         held += 1;
@@ -188,6 +195,8 @@ export class Matrix {
         if (place.letters) nodes.push(s("text", { x: x + slot / 2, y: tall / 2 + 4, class: "ar-missing-text", "text-anchor": "middle" }, `${letter(one.part)}?`));
       }
     });
+    // where a sign for every part would hide its neighbors, one speaks for the cell
+    if (often > 1 && tall >= 24 && slot < TIMES_ROOM) nodes.push(...times(width / 2, -12, often));
     const foreign = foreignIn(column, cell);
     if (foreign) nodes.push(s("text", { x: width / 2, y: tall / 2 + 4, class: "ar-missing-text", "text-anchor": "middle" }, foreign));
     if (this.counts(index) && held) {
@@ -246,12 +255,7 @@ export class Matrix {
         group.append(s("text", { x: slot / 2, y: whole / 2 + 4.5 + (index - (lines.length - 1) / 2) * 13, class: "ar-part", fill: inkOn(one.part, ranks), "text-anchor": "middle" }, text));
       });
     }
-    if (count > 1 && place.row.cell >= 24) {
-      group.append(
-        s("rect", { x: slot / 2 - 12, y: -14, width: 24, height: 16, rx: 8, class: "ar-times" }),
-        s("text", { x: slot / 2, y: -2, class: "ar-times-text", "text-anchor": "middle" }, `×${count}`),
-      );
-    }
+    if (count > 1 && place.row.cell >= 24 && slot >= TIMES_ROOM) group.append(...times(slot / 2, -14, count));
     return group;
   }
 
@@ -285,6 +289,14 @@ export class Matrix {
     }
     return group;
   }
+}
+
+/** @param {number} x center @param {number} y @param {number} count @returns {SVGElement[]} how often a part is there */
+function times(x, y, count) {
+  return [
+    s("rect", { x: x - 12, y, width: 24, height: 16, rx: 8, class: "ar-times" }),
+    s("text", { x, y: y + 12, class: "ar-times-text", "text-anchor": "middle" }, `×${count}`),
+  ];
 }
 
 /** @param {Scene} scene @param {{move: Move, progress: number}[]} all @returns {Packet[]} */

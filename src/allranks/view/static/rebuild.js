@@ -4,6 +4,7 @@
 import { build, ROOTED } from "./algorithms.js";
 import { list, plural, words } from "./format.js";
 import { runsOn } from "./price.js";
+import { variantWords, vary, verdictKey } from "./variants.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
 /** @typedef {import("./scene.js").Flow} Flow */
@@ -12,33 +13,51 @@ import { runsOn } from "./price.js";
  * What a schedule was made with beside n, a root and a number of chunks.
  * @typedef {{node_size?: number | number[], radix?: number, inner?: string, outer?: string}} Made
  */
-/** @typedef {Made & {n?: number, root?: number, chunks?: number, algorithm?: string, nbytes?: number, machine?: string}} Change */
+/** @typedef {Made & {n?: number, root?: number, chunks?: number, algorithm?: string, nbytes?: number, machine?: string, variants?: string[]}} Change */
 
 /**
  * The same flow for other numbers, or null if this page cannot compute that.
  * @param {Flow} flow @param {Change} change @returns {Flow | null}
  */
 export function rebuild(flow, change) {
-  const old = flow.schedule;
+  const old = flow.plain ?? flow.schedule;
   if (flow.records || flow.priced) return null;
   const machine = change.machine ?? flow.machine;
   const found = Object.hasOwn(flow.machines, machine) ? flow.machines[machine] : undefined;
   if (!found) return null;
   const n = Math.min(change.n ?? old.world_size, found.most ?? Infinity);
-  const { nbytes, machine: _machine, ...rest } = change;
+  const { nbytes, machine: _machine, variants: asked, ...rest } = change;
   const shape = n !== old.world_size || Object.values(rest).some((value) => value !== undefined);
   const parameters = { ...flow.parameters, ...made(change) };
-  const schedule = shape ? shaped(flow, { ...change, n }, parameters) : old;
-  if (!schedule || !runsOn(schedule, found)) return null;
-  return {
+  const plain = shape ? shaped(flow, { ...change, n }, parameters) : old;
+  if (!plain || !runsOn(plain, found)) return null;
+  const variants = asked ?? flow.variants ?? [];
+  const next = {
     ...flow,
-    schedule,
+    schedule: plain,
     parameters,
     machine,
     nbytes: nbytes ?? flow.nbytes,
-    title: shape ? titleOf(schedule, parameters) : flow.title,
+    title: shape || asked ? titleOf(plain, parameters) : flow.title,
     elements: shape ? null : flow.elements,
-    error: shape ? null : flow.error,
+    error: shape || asked ? null : flow.error,
+  };
+  return shape || asked ? varied(next, plain, variants) : { ...next, schedule: flow.schedule };
+}
+
+/** @param {Flow} flow @param {Schedule} plain @param {string[]} variants @returns {Flow | null} */
+function varied(flow, plain, variants) {
+  // one rank has no second block to exchange: what a world cannot vary, it shows as it is
+  const schedule = plain.world_size > 1 ? vary(plain, variants) : plain;
+  if (!schedule) return null;
+  const used = plain.world_size > 1 ? variants : [];
+  return {
+    ...flow,
+    schedule,
+    plain,
+    variants: used,
+    title: `${flow.title}${variantWords(used, words(schedule.collective))}`,
+    error: flow.verdicts?.[verdictKey(plain, used)] ?? null,
   };
 }
 
@@ -49,7 +68,7 @@ function made({ node_size, radix, inner, outer }) {
 
 /** @param {Flow} flow @param {Change & {n: number}} change @param {Made} parameters @returns {Schedule | null} */
 function shaped(flow, change, parameters) {
-  const old = flow.schedule;
+  const old = flow.plain ?? flow.schedule;
   const size = { n: change.n, root: change.root ?? old.root, ...asBuilt(parameters) };
   const algorithm = change.algorithm ?? old.algorithm;
   if (change.chunks !== undefined) return build(old.collective, algorithm, { ...size, chunks: change.chunks });

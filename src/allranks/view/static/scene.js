@@ -35,6 +35,10 @@ import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
  * @property {string} measured what was measured where, in words; "" for a simulated flow
  * @property {{step: number | null, message: string} | null} error
  * @property {Record<string, unknown>} controls
+ * @property {boolean} [owners] whether the figure says who must end with which chunk
+ * @property {string[]} [variants] of the plain schedule that are shown
+ * @property {Schedule} [plain] the schedule without them; absent while none was asked for
+ * @property {Record<string, {step: number | null, message: string} | null>} [verdicts] what the verifier says of each
  */
 /** One transfer on the clock of a scene.
  * @typedef {{step: number, src: number, dst: number, chunk: number, op: "copy" | "reduce", start: number, end: number, nbytes: number, carried: Parts}} Move */

@@ -5,6 +5,7 @@ import { range } from "./algorithms/base.js";
 import { phaseSentence } from "./phases.js";
 import { ends, holds, standing } from "./engine.js";
 import { letter, list, plural, time as seconds } from "./format.js";
+import { strayWords } from "./owners.js";
 import { stateAt, stopAt, travelling, upcoming } from "./scene.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
@@ -27,6 +28,22 @@ export function partsText(parts) {
   }
   const held = parts.flatMap((count, part) => (count > 0 ? [`${count > 1 ? count : ""}${letter(part)}`] : []));
   return held.length ? held.join("+") : "nothing";
+}
+
+/**
+ * How many of the parts that a rank's chunk can be added up from it holds: "2 of 4 parts, each once".
+ * @param {Scene} scene @param {number} rank @param {number} chunk @param {number} time @returns {string} "" where nothing is added
+ */
+export function countText(scene, rank, chunk, time) {
+  const { schedule } = scene;
+  const parts = stateAt(scene, time)[rank]?.[chunk] ?? [];
+  const promised = range(schedule.world_size).map((one) => ends(schedule, one, chunk)?.length ?? 0);
+  const most = Math.max(0, ...promised);
+  const held = parts.filter((count) => count > 0).length;
+  if (most < 2 || !held) return "";
+  const again = parts.flatMap((count, part) => (count > 1 ? [`${letter(part)} ${count} times`] : []));
+  const share = `${held} of ${plural(most, "part")}`;
+  return again.length ? `${share}, ${list(again)}` : held > 1 ? `${share}, each once` : share;
 }
 
 /** @param {number[]} rising @returns {[first: number, last: number][]} */
@@ -97,8 +114,9 @@ function told(scene, moves, at) {
     if (!move) return "";
     const verb = { copy: over ? "kept" : "keeps", reduce: over ? "added" : "adds" }[move.op];
     const now = over && group.length === 1 ? ` (now ${partsText(state[move.dst]?.[move.chunk] ?? [])})` : "";
-    const what = chunksText(group.map((one) => one.chunk));
-    return `${nameOf(scene.schedule, move.src)} ${over ? "sent" : "sends"} ${what} to ${nameOf(scene.schedule, move.dst)}, which ${verb} ${group.length === 1 ? "it" : "them"}${now}`;
+    const again = group.length > 1 && group.every((one) => one.chunk === move.chunk);
+    const what = `${chunksText(group.map((one) => one.chunk))}${again ? ` ${plural(group.length, "time")}` : ""}`;
+    return `${nameOf(scene.schedule, move.src)} ${over ? "sent" : "sends"} ${what} to ${nameOf(scene.schedule, move.dst)}, which ${verb} ${group.length === 1 || again ? "it" : "them"}${now}`;
   });
   const more = groups.length - said.length;
   return `${said.join("; ")}${more ? `; and ${plural(more, "more message")} like these` : ""}.`;
@@ -131,8 +149,9 @@ function eventSentence(scene, time) {
   const done = scene.barrier
     ? `${stop} of ${plural(count, "step")} done. In step ${stop - 1}, `
     : `At ${seconds(at)}, `;
-  const end = stop === scene.stops.length - 1 ? ` ${verdict(scene)}` : "";
-  return `${done}${told(scene, landed, at)}${end}`;
+  if (stop === scene.stops.length - 1) return `${done}${told(scene, landed, at)} ${verdict(scene)}`;
+  const stray = strayWords(scene, at);
+  return `${done}${told(scene, landed, at)}${stray ? ` ${stray}` : ""}`;
 }
 
 /**
@@ -180,6 +199,8 @@ export function verdict(scene) {
     }
   }
   if (!faults.length) return "Finished: every promised chunk is in place, each part once.";
+  const stray = strayWords(scene, scene.total);
+  if (stray) return `The promise is broken. ${stray}`;
   const more = faults.length > 2 ? `; ${faults.length - 2} more cells are wrong` : "";
   return `The promise is broken: ${faults.slice(0, 2).join("; ")}${more}.`;
 }
