@@ -255,8 +255,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "commutative and associative."
     ),
     "M-PARTIALS-CLEARED": (
-        "Nobody erases old partial sums; the contract promises each rank its own block, and says "
-        "nothing about the others."
+        "Nobody erases a partial sum: a reduce-scatter leaves it where it is, and in an all-reduce "
+        "the complete chunk is copied over it."
     ),
     "M-RANK-ORDER": (
         "A ring adds chunk c in the order c + 1, c + 2, ..., c, so every chunk has an order of its "
@@ -311,10 +311,6 @@ MISCONCEPTIONS: dict[str, str] = {
         "and one launch."
     ),
     "M-SEND-GIVES-AWAY": "A send copies: the sender keeps what it sent.",
-    "M-PARTIALS-CLEARED": (
-        "Nobody erases a partial sum: it stays until the complete chunk arrives and is copied over "
-        "it."
-    ),
     "M-UNFINISHED-CHUNK": (
         "The second phase may pass on a chunk only where it is complete: it starts with chunk r on "
         "rank r."
