@@ -200,7 +200,7 @@ export class ChunkPorts extends PlayerElement {
       const there = !inSwitch || plan.ports > 0;
       return h("div", { class: "ar-plan-count" }, h("dt", {}, text), h("dd", {}, value, there ? h("span", { class: "ar-plan-bar", "aria-hidden": "true" }, bar, mark) : null));
     });
-    const row = h("section", { class: "ar-plan", "aria-label": plan.title },
+    const row = h("div", { class: "ar-plan", role: "group", "aria-label": plan.title },
       h("p", { class: "ar-plan-head" }, h("span", { class: "ar-plan-name" }, plan.title), end),
       h("span", { class: "ar-plan-bar ar-plan-time", "aria-hidden": "true" }, fill),
       h("dl", { class: "ar-plan-counts" }, ...boxes));
