@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { colorOf, inkOn, s } from "./dom.js";
 import { endpoints } from "./engine.js";
-import { ticks, timeUnit } from "./format.js";
+import { say, ticks, timeUnit } from "./format.js";
 import { laneCenter, tracks } from "./layout.js";
 import { badge } from "./marks.js";
 
@@ -197,8 +197,9 @@ function paths(bars, kind, colored) {
 function barText(message, side, width, schedule) {
   const peer = side === "out" ? message.dst : message.src;
   const name = peer < schedule.world_size ? String(peer) : `S${peer - schedule.world_size}`;
-  const brief = `${side === "out" ? "to" : "from"} ${name}`;
-  const what = message.chunks.length > 1 ? `${message.chunks.length} chunks` : `chunk ${message.chunks[0]}`;
+  const brief = side === "out" ? say(`to ${name}`) : say(`from ${name}`);
+  const count = message.chunks.length;
+  const what = count > 1 ? say(`${count} chunks`) : say(`chunk ${message.chunks[0]}`);
   const choices = schedule.num_chunks > 1 ? [`${what} ${brief}`, brief] : [brief];
   return choices.find((text) => text.length * 6.1 + 8 <= width) ?? "";
 }
