@@ -36,6 +36,10 @@ MACHINERY = {
     *("Error", "TypeError", "RangeError", "RegExp", "CustomEvent", "split", "includes"),
     *("matchMedia", "fetch", "replace", "startsWith", "endsWith", "join"),
 }
+ATTRIBUTES = 1
+"""Where `h` and `s` take the attributes of an element; its children follow."""
+LABELS = {"segmented": 0, "pick": 1, "slide": 1, "count": 1, "button": 1}
+"""What makes a control, and where it takes its label."""
 COMPARED = {"===", "!==", "==", "!=", "in"}
 
 
@@ -88,15 +92,17 @@ def _is_visible(node: Node) -> bool:
     own = own_text(node)
     if not LETTERS.search(own):
         return False
-    spoken = is_sentence(own)
+    spoken, read = is_sentence(own), False
     at = node
     while at.parent is not None:
         up = at.parent
+        if up.type == "arguments" and _is_attributes(up, at):
+            return read
         verdict = _verdict(up, at)
         if verdict is not None:
             if not verdict or up.type != "pair":
                 return verdict
-            spoken = True
+            spoken = read = True
         if up.type.endswith("_statement") or up.type in {"arrow_function", "statement_block"}:
             break
         at = up
@@ -123,6 +129,13 @@ def _verdict(up: Node, at: Node) -> bool | None:
             return None
 
 
+def _is_attributes(arguments: Node, at: Node) -> bool:
+    """Return whether these are the attributes that `h` or `s` takes."""
+    target = arguments.parent.child_by_field_name("function") if arguments.parent else None
+    made = target is not None and _text(target) in {"h", "s"}
+    return made and arguments.named_children.index(at) == ATTRIBUTES
+
+
 def _as_argument(arguments: Node, at: Node) -> bool | None:
     call = arguments.parent
     target = call.child_by_field_name("function") or call.child_by_field_name("constructor")
@@ -135,7 +148,7 @@ def _as_argument(arguments: Node, at: Node) -> bool | None:
     if name == "setAttribute":
         return place == 1 and _text(arguments.named_children[0]).strip("\"'") in READ
     if name in {"h", "s"}:
-        return place >= 2  # noqa: PLR2004 - after the name and the attributes come the children
-    if name == "plural":
-        return place > 0
-    return None
+        return place > ATTRIBUTES
+    if name in LABELS and place == LABELS[name]:
+        return True
+    return True if name == "plural" and place > 0 else None

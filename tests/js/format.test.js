@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { above, bytes, letter, list, plural, significant, ticks, time, words } from "../../src/allranks/view/static/format.js";
+import { aboveBound, bytes, letter, list, plural, significant, ticks, time, words } from "../../src/allranks/view/static/format.js";
 
 test("times and sizes have the unit a person would choose", () => {
   assert.deepEqual([0, 4e-6, 2.286545e-3, 9.62e-3, 12.3e-3, 1.5, 4e-10].map(time), ["0 µs", "4 µs", "2286.5 µs", "9620 µs", "12.3 ms", "1.5 s", "0.4 ns"]);
@@ -10,7 +10,7 @@ test("times and sizes have the unit a person would choose", () => {
 });
 
 test("a bound is met, passed by some percent, or by a factor", () => {
-  assert.deepEqual([1, 1.19, 1.016, 4.979].map(above), ["equal to", "19 % above", "1.6 % above", "4.98 times"]);
+  assert.deepEqual([1, 1.19, 1.016, 4.979].map(aboveBound), ["equal to the lower bound", "19 % above the lower bound", "1.6 % above the lower bound", "4.98 times the lower bound"]);
 });
 
 test("names read as in prose", () => {

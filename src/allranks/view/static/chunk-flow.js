@@ -7,7 +7,7 @@ import { flowControls } from "./flow-controls.js";
 import { drawLens, drawReads } from "./flow-reads.js";
 import { FlowTables } from "./flow-tables.js";
 import { readVariants, variantControls } from "./flow-variants.js";
-import { bytes, plural, rate, time as seconds } from "./format.js";
+import { bytes, plural, rate, say, time as seconds } from "./format.js";
 import { Lanes } from "./lanes.js";
 import { layout } from "./layout.js";
 import { Matrix } from "./matrix.js";
@@ -97,7 +97,7 @@ export class ChunkFlow extends PlayerElement {
     this.frameBox.setAttribute("role", "group");
     const able = clocks(flow);
     this.clockGroup = segmented(
-      "Axis",
+      say("Axis"),
       able.map((clock) => [clock, CLOCK_NAMES[clock]]),
       able.includes(flow.clock) ? flow.clock : (able[0] ?? "steps"),
       (value) => this.setClock(/** @type {Clock} */ (value)),

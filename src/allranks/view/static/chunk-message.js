@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { slider } from "./controls.js";
 import { dataOf, h, s, whenParsed } from "./dom.js";
-import { bytes, rate, significant, ticks, time as seconds, timeUnit } from "./format.js";
+import { bytes, rate, say, significant, ticks, time as seconds, timeUnit } from "./format.js";
 import { makeGate } from "./gate.js";
 import { describe, halfSize, messageSeconds, packets, percent, share } from "./message.js";
 import { recall } from "./memory.js";
@@ -178,7 +178,7 @@ export class ChunkMessage extends HTMLElement {
       );
     }
     svg.append(s("text", { x: 0, y: 14, class: "ar-axis" }, `time, ${unit}`));
-    for (const [name, y] of /** @type {[string, number][]} */ ([["sender", SENDER], ["receiver", RECEIVER]])) {
+    for (const [name, y] of /** @type {[string, number][]} */ ([[say("sender"), SENDER], [say("receiver"), RECEIVER]])) {
       svg.append(s("line", { x1: LEFT, x2: LEFT + w, y1: y, y2: y, class: "ar-floor" }), s("text", { x: 0, y: y + 4, class: "ar-axis" }, name));
     }
     packets(message).forEach((packet, index) => {

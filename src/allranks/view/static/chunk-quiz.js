@@ -3,7 +3,7 @@
 
 import { range } from "./algorithms/base.js";
 import { dataOf, h, prose, uniqueId, whenParsed } from "./dom.js";
-import { letter } from "./format.js";
+import { letter, say } from "./format.js";
 import { judgeChoice, judgeMulti, judgeNext, judgeNumber, judgeOrder, judgeSpot, judgeState } from "./judge.js";
 import { recall, remember } from "./memory.js";
 import { ANSWERED } from "./player.js";
@@ -47,7 +47,7 @@ export class ChunkQuiz extends HTMLElement {
 /** @param {Item} item @param {number} number @param {number} total @returns {HTMLElement} */
 function card(item, number, total) {
   const form = formOf(item);
-  const heading = `${item.predict ? "Predict first," : "Practice"} ${number} of ${total}`;
+  const heading = item.predict ? `Predict first, ${number} of ${total}` : `Practice ${number} of ${total}`;
   const stem = h("p", { class: "ar-stem", id: uniqueId("ar-stem") }, prose(item.stem));
   const legend = h("legend", {}, h("span", { class: "ar-number" }, heading), stem);
   const feedback = h("div", { class: "ar-feedback", "aria-live": "polite", "aria-atomic": "true" });
@@ -337,7 +337,7 @@ function nextForm(item) {
   };
   const ranks = range(key.world_size).map((rank) => /** @type {[string, string]} */ ([String(rank), `rank ${rank}`]));
   const chunks = range(key.num_chunks).map((chunk) => /** @type {[string, string]} */ ([String(chunk), `chunk ${chunk}`]));
-  const picks = [pick("from", ranks), pick("to", ranks), pick("what", chunks), pick("the receiver", [["copy", "keeps it (COPY)"], ["reduce", "adds it (REDUCE)"]])];
+  const picks = [pick(say("from"), ranks), pick(say("to"), ranks), pick(say("what"), chunks), pick(say("the receiver"), [["copy", "keeps it (COPY)"], ["reduce", "adds it (REDUCE)"]])];
   return {
     node: h("div", { class: "ar-next" }, ...picks.map((one) => one.node)),
     answer: () => picks.map((one) => one.select.value),

@@ -5,7 +5,7 @@ import { ROOTED } from "./algorithms.js";
 import { range } from "./algorithms/base.js";
 import { chooseSegment, picker, segmented, slider } from "./controls.js";
 import { h, s } from "./dom.js";
-import { bytes, plural, rate, ticks, time as seconds, timeUnit } from "./format.js";
+import { bytes, plural, rate, say, ticks, time as seconds, timeUnit } from "./format.js";
 import { PlayerElement } from "./player.js";
 import { absent, lanes, result, sentText, sentTexts, winners } from "./race.js";
 
@@ -99,7 +99,7 @@ export class ChunkRace extends PlayerElement {
     const caption = this.querySelector(":scope > .ar-caption");
     this.frameBox.tabIndex = 0;
     this.frameBox.setAttribute("role", "group");
-    this.group = segmented("Axis", [["steps", "count steps"], ["time", "count time"]], this.race.count, (value) => this.change(new URLSearchParams([["count", value]])));
+    this.group = segmented(say("Axis"), [["steps", "count steps"], ["time", "count time"]], this.race.count, (value) => this.change(new URLSearchParams([["count", value]])));
     this.makeControls();
     for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.makeBar(), this.makeSay(), this.table]) {
       this.insertBefore(part, caption);
@@ -241,8 +241,8 @@ export class ChunkRace extends PlayerElement {
     const first = winners(this.lanes);
     const { race } = this;
     if (!race) return;
-    const sent = ["sent by the busiest rank", ...(race.meter === "S" ? ["sent by all ranks"] : [])];
-    const head = ["algorithm", "steps", "time", ...sent, "messages"].map((text) => h("th", { scope: "col" }, text));
+    const sent = [say("sent by the busiest rank"), ...(race.meter === "S" ? [say("sent by all ranks")] : [])];
+    const head = [say("algorithm"), say("steps"), say("time"), ...sent, say("messages")].map((text) => h("th", { scope: "col" }, text));
     const body = this.lanes.map((lane) =>
       h("tr", { class: first.includes(lane) ? "ar-first" : null }, h("th", { scope: "row" }, `${lane.title}${first.includes(lane) ? " (first)" : ""}`), h("td", {}, String(lane.cost.steps)), h("td", {}, seconds(lane.cost.seconds)), ...sentTexts(race, lane).map((text) => h("td", {}, text)), h("td", {}, String(lane.cost.messages))));
     this.table.replaceChildren(h("details", { open }, h("summary", {}, "The race as a table"), h("div", { class: "ar-table", tabindex: 0, role: "group", "aria-label": "The race as a table" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)))));

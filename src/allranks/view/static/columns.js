@@ -3,6 +3,7 @@
 
 import { range } from "./algorithms/base.js";
 import { ends, starts } from "./engine.js";
+import { say } from "./format.js";
 
 /** @typedef {import("./algorithms.js").Schedule} Schedule */
 /** @typedef {import("./engine.js").Parts} Parts */
@@ -31,7 +32,7 @@ export function columns(schedule) {
     const slots = range(n)
       .map((part) => ({ part, chunks: chunks.filter((chunk) => begins(schedule, part, chunk)) }))
       .filter((slot) => slot.chunks.length);
-    const title = first === last ? `chunk ${first}` : `chunks ${first} to ${last}`;
+    const title = first === last ? say(`chunk ${first}`) : `chunks ${first} to ${last}`;
     return { title, brief: String(first), chunks, slots, home: home(schedule, chunks) };
   });
 }

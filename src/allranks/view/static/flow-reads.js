@@ -2,7 +2,7 @@
 // The numbers under a figure, and the vector of the cell that the reader points at.
 
 import { h } from "./dom.js";
-import { time as seconds } from "./format.js";
+import { say, time as seconds } from "./format.js";
 import { readOuts, stateAt } from "./scene.js";
 import { countText, nameOf, vectorText } from "./telling.js";
 
@@ -16,7 +16,7 @@ export function drawReads(list, scene, time) {
     [scene.counted ? "steps so far" : "time so far", read.time, scene.counted ? "" : `of ${seconds(scene.total)}`],
     ["busiest rank sent", read.sent, read.busiest],
     ...portEntries(scene, read),
-    ["messages", read.messages, ""],
+    [say("messages"), read.messages, ""],
     ["chunks in place", read.kept, ""],
     [scene.flow.records ? "measured in all" : "the whole run takes", read.whole, read.bound],
   ];

@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { h } from "./dom.js";
 import { endpoints } from "./engine.js";
-import { plural, time as seconds } from "./format.js";
+import { plural, say, time as seconds } from "./format.js";
 import { arrived, stateAt } from "./scene.js";
 import { nameOf, partsText, vectorText } from "./telling.js";
 
@@ -57,7 +57,7 @@ export class FlowTables {
       const texts = [String(move.step), from, to, String(move.chunk), move.op, partsText(move.carried), when(move.start), when(move.end)];
       return h("tr", {}, ...texts.map((text) => h("td", {}, text)));
     });
-    const head = ["step", "from", "to", "chunk", "op", "carries parts", "starts", "ends"];
+    const head = [say("step"), say("from"), say("to"), say("chunk"), say("op"), say("carries parts"), say("starts"), say("ends")];
     return h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...this.rows));
   }
 

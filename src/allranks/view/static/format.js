@@ -48,11 +48,20 @@ export function rate(perSecond) {
   return perSecond === null ? "no limit" : `${bytes(perSecond)}/s`;
 }
 
-/** @param {number} ratio of a time to a bound @returns {string} 1.19 -> "19 % above" */
-export function above(ratio) {
+/** @param {number} ratio of a time to the lower bound @returns {string} 1.19 -> "19 % above the lower bound" */
+export function aboveBound(ratio) {
   const more = ratio - 1;
-  if (more < 0.0005) return "equal to";
-  return more < 1 ? `${significant(more * 100, more < 0.0995 ? 2 : 3)} % above` : `${significant(ratio, 3)} times`;
+  if (more < 0.0005) return "equal to the lower bound";
+  if (more < 1) return `${significant(more * 100, more < 0.0995 ? 2 : 3)} % above the lower bound`;
+  return `${significant(ratio, 3)} times the lower bound`;
+}
+
+/**
+ * A word that a reader sees, marked for the catalogue of what there is to translate.
+ * @param {string} word @returns {string}
+ */
+export function say(word) {
+  return word;
 }
 
 /** @type {Record<string, string>} */

@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { colorOf, inkOn, s } from "./dom.js";
 import { endpoints } from "./engine.js";
-import { ticks, timeUnit } from "./format.js";
+import { say, ticks, timeUnit } from "./format.js";
 import { laneCenter, tracks } from "./layout.js";
 import { badge } from "./marks.js";
 
@@ -201,9 +201,10 @@ function paths(bars, kind, colored) {
 function barText(message, side, width, schedule) {
   const peer = side === "out" ? message.dst : message.src;
   const name = peer < schedule.world_size ? String(peer) : `S${peer - schedule.world_size}`;
-  const brief = `${side === "out" ? "to" : "from"} ${name}`;
+  const brief = side === "out" ? say(`to ${name}`) : say(`from ${name}`);
   const count = new Set(message.chunks).size;
-  const what = count > 1 ? `${count} chunks` : `chunk ${message.chunks[0]}${message.chunks.length > 1 ? " again" : ""}`;
+  const one = message.chunks.length > 1 ? say(`chunk ${message.chunks[0]} again`) : say(`chunk ${message.chunks[0]}`);
+  const what = count > 1 ? say(`${count} chunks`) : one;
   const choices = schedule.num_chunks > 1 ? [`${what} ${brief}`, brief] : [brief];
   return choices.find((text) => text.length * 6.1 + 8 <= width) ?? "";
 }

@@ -5,7 +5,7 @@ import { range } from "./algorithms/base.js";
 import { heldIn } from "./columns.js";
 import { colorOf, inkOn, s } from "./dom.js";
 import { endpoints, holds, standing } from "./engine.js";
-import { letter } from "./format.js";
+import { letter, say } from "./format.js";
 import { labelled, TOP } from "./layout.js";
 import { badge, mark } from "./marks.js";
 import { OwnerBadges } from "./owner-badges.js";
@@ -66,7 +66,7 @@ export class Matrix {
     const every = narrow ? Math.max(1, Math.ceil(20 / step)) : 1;
     const [first] = scene.columns;
     if (narrow && first) {
-      const word = first.title.replace(/ .*/, "").replace(/^chunks$/, "chunk");
+      const word = scene.schedule.collective === "all_to_all" ? say("for") : say("chunk");
       this.back.append(s("text", { x: place.margins.head - 9, y: 18, class: "ar-axis", "text-anchor": "end" }, word));
     }
     for (const index of labelled(scene.columns.length, every)) {

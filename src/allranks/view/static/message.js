@@ -48,8 +48,11 @@ export function describe(message) {
   const total = messageSeconds(message);
   const part = percent(share(message));
   const half = halfSize(message);
-  const where = message.nbytes < half / 1.05 ? "below" : message.nbytes > half * 1.05 ? "above" : "at";
-  return `${bytes(message.nbytes)} take ${seconds(total)}: ${seconds(message.alpha)} of α and ${seconds(total - message.alpha)} for the bytes. That is ${part} of ${rate(message.bandwidth)}. The size is ${where} n½ = ${bytes(half)}, where both are equal.`;
+  const below = `The size is below n½ = ${bytes(half)}, where both are equal.`;
+  const above = `The size is above n½ = ${bytes(half)}, where both are equal.`;
+  const at = `The size is at n½ = ${bytes(half)}, where both are equal.`;
+  const where = message.nbytes < half / 1.05 ? below : message.nbytes > half * 1.05 ? above : at;
+  return `${bytes(message.nbytes)} take ${seconds(total)}: ${seconds(message.alpha)} of α and ${seconds(total - message.alpha)} for the bytes. That is ${part} of ${rate(message.bandwidth)}. ${where}`;
 }
 
 /** @param {number} ratio @returns {string} "0.99 %" */

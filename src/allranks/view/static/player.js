@@ -2,6 +2,7 @@
 // What every moving figure shares: a clock that the reader holds in the hand.
 
 import { dataOf, h, icon, reducedMotion, uniqueId, whenParsed } from "./dom.js";
+import { say } from "./format.js";
 import { makeGate } from "./gate.js";
 import { recall } from "./memory.js";
 
@@ -320,8 +321,9 @@ export class PlayerElement extends HTMLElement {
   setPlaying(playing) {
     this.playing = playing;
     this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", playing ? "Pause" : "Play");
-    this.playButton.title = playing ? "Pause" : "Play";
+    const word = playing ? say("Pause") : say("Play");
+    this.playButton.setAttribute("aria-label", word);
+    this.playButton.title = word;
     this.classList.toggle("ar-playing", playing);
   }
 

@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { columnOf, columns } from "./columns.js";
 import { holds, play, receive, split, standing, startState } from "./engine.js";
-import { above, bytes, plural, time as seconds } from "./format.js";
+import { aboveBound, bytes, plural, time as seconds } from "./format.js";
 import { phasesOf } from "./phases.js";
 import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
 
@@ -356,7 +356,7 @@ export function readOuts(scene, time) {
     messages: `${delivered} of ${scene.messages.length}`,
     kept: `${kept} of ${promised}`,
     whole: seconds(scene.seconds),
-    bound: scene.bound > 0 ? `${above(scene.seconds / scene.bound)} the lower bound` : "",
+    bound: scene.bound > 0 ? aboveBound(scene.seconds / scene.bound) : "",
   };
 }
 

@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { phaseSentence } from "./phases.js";
 import { ends, holds, standing } from "./engine.js";
-import { letter, list, plural, time as seconds } from "./format.js";
+import { letter, list, plural, say, time as seconds } from "./format.js";
 import { strayWords } from "./owners.js";
 import { stateAt, stopAt, travelling, upcoming } from "./scene.js";
 
@@ -17,7 +17,7 @@ const TOLD = 4;
 
 /** @param {Schedule} schedule @param {number} endpoint @returns {string} */
 export function nameOf(schedule, endpoint) {
-  return endpoint < schedule.world_size ? `rank ${endpoint}` : `switch S${endpoint - schedule.world_size}`;
+  return endpoint < schedule.world_size ? say(`rank ${endpoint}`) : `switch S${endpoint - schedule.world_size}`;
 }
 
 /** @param {Parts} parts @returns {string} "a+b", "2a+c", "nothing"; runs of four and more as "a to f" */
@@ -79,9 +79,9 @@ export function chunksText(chunks) {
   const rising = [...new Set(chunks)].sort((a, b) => a - b);
   const first = rising[0] ?? 0;
   const last = rising.at(-1) ?? first;
-  if (rising.length === 1) return `chunk ${first}`;
+  if (rising.length === 1) return say(`chunk ${first}`);
   if (rising.length > 2 && last - first === rising.length - 1) return `chunks ${first} to ${last}`;
-  return rising.length < 5 ? `chunks ${list(rising.map(String))}` : plural(rising.length, "chunk");
+  return rising.length < 5 ? say(`chunks ${list(rising.map(String))}`) : plural(rising.length, "chunk");
 }
 
 /**
@@ -169,7 +169,7 @@ function nextSentence(scene, time) {
   const next = upcoming(scene, time);
   const first = next[0];
   if (!first) return "";
-  const which = scene.barrier ? `In step ${first.step}, ` : "First, ";
+  const which = scene.barrier ? `In step ${first.step}, ` : say("First, ");
   const groups = together(next);
   if (groups.length === 1) {
     return `${which}${nameOf(scene.schedule, first.src)} sends ${chunksText(next.map((move) => move.chunk))} to ${nameOf(scene.schedule, first.dst)}.`;
