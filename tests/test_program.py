@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.program import who
 from allranks.algorithms import build
 from allranks.errors import Deadlock, Mismatch, RankFailed, ScheduleError
-from allranks.program import Rank, trace_program
+from allranks.program import Rank, trace_program, who
 from allranks.schedule import Op, Transfer
 from allranks.verify import verify
 

@@ -178,7 +178,26 @@ MISCONCEPTIONS: dict[str, str] = {
         "all-reduce alone."
     ),
     # chapter 05
+    "M-OWNER-SHIFT": (
+        "A ring that starts with chunk r leaves chunk r + 1 on rank r; the contract wants chunk r "
+        "there, so start one chunk earlier."
+    ),
+    "M-TAIL-DROPPED": (
+        "If n does not divide the length, the first chunks are one element longer; every element "
+        "belongs to a chunk and travels."
+    ),
+    "M-IN-PLACE": (
+        "A collective that is not called in place only reads its input, and returns memory of its "
+        "own."
+    ),
+    "M-EMPTY-BLOCK": (
+        "An empty block still has its place: both sides send and receive it, or both leave it out."
+    ),
     # chapter 06
+    "M-FORWARD-THE-SUM": (
+        "Where whole vectors go round, a rank passes on what arrived; if it passes on its own sum, "
+        "parts are added again in every step."
+    ),
     # chapter 07
     # chapter 09
 }

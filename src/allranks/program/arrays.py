@@ -127,7 +127,8 @@ class ArrayRank(Who):
         held = self._numbers(name, "array", array)
         self._count_call()
         # a copy: what is sent is the value of now, whatever is written into the array later
-        sent: Array = np.array(held, order="C", copy=True)
+        native = held.dtype.newbyteorder("=")
+        sent: Array = np.array(held, native, order="C", copy=True)
         form = Form(sent.dtype.name, sent.shape, sent.nbytes)
         return _Pending(WireCall(Meets(sends=True, peer=number, form=form), sent))
 
@@ -216,7 +217,8 @@ def dtype_of(name: str) -> np.dtype[Any]:
         if not hasattr(ml_dtypes, name):
             message = f"{name!r} is no dtype of NumPy or ml_dtypes"
             raise ValueError(message) from None
-        return np.dtype(getattr(ml_dtypes, name))
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return found
 
 
 def _spoil(array: Array) -> None:

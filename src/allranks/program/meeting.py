@@ -45,6 +45,7 @@ class Delivery(NamedTuple):
     sent: int
     dst: int
     received: int
+    form: Form
 
 
 class Group(NamedTuple):
@@ -123,7 +124,7 @@ class Meeting:
         step = 1 + max(self._latest[member] for member in ranks)
         moved: Counter[tuple[int, int]] = Counter()
         for each in deliveries:
-            moved[each.src, each.dst] += self._form(each.src, each.sent).nbytes
+            moved[each.src, each.dst] += each.form.nbytes
             self._latest[each.src] = self._latest[each.dst] = step
         self.traffic.add(step, moved)
         for member in ranks:
@@ -169,7 +170,7 @@ class Meeting:
     def _deliveries(self, src: int) -> list[Delivery]:
         peers = sorted({call.peer for call in self._blocks[src] if call.sends})
         return [
-            Delivery(src, sent, dst, received)
+            Delivery(src, sent, dst, received, self._form(src, sent))
             for dst in peers
             for sent, received in zip(
                 self._numbers(src, dst, sends=True),
@@ -184,7 +185,7 @@ class Meeting:
         return form
 
     def _compare(self, met: Delivery) -> None:
-        form, wanted = self._form(met.src, met.sent), self._blocks[met.dst][met.received].form
+        form, wanted = met.form, self._blocks[met.dst][met.received].form
         if wanted is None or form[:2] == wanted[:2]:
             return
         src, dst = met.src, met.dst
@@ -203,8 +204,9 @@ class Meeting:
         waits: dict[int, Wait] = {}
         for rank, calls in self._blocks.items():
             found = filter(None, (self._wait(rank, number) for number in range(len(calls))))
-            first = sorted(found, key=lambda wait: wait.never is None)[:1]
-            waits.update({rank: wait for wait in first})
+            first = min(found, key=lambda wait: wait.never is None, default=None)
+            if first is not None:
+                waits[rank] = first
         # Where all calls of a block are met, it waits for a peer that itself waits for another.
         reached = sorted(waits)
         for blocker in reached:
@@ -222,9 +224,7 @@ class Meeting:
         if peer in self._gone:
             return Wait(peer, call.sends, never=lambda: self._never_comes(rank, call))
         place = self._numbers(rank, peer, sends=call.sends).index(number)
-        met = peer in self._blocks and place < len(
-            self._numbers(peer, rank, sends=not call.sends)
-        )
+        met = peer in self._blocks and place < len(self._numbers(peer, rank, sends=not call.sends))
         return None if met else Wait(peer, call.sends)
 
     def _never_comes(self, rank: int, call: Meets) -> str:

@@ -26,7 +26,7 @@ class Played:
 
 
 class _StoppedError(BaseException):
-    """Ends a rank because another one failed, or nobody can go on; passes any `except Exception`."""
+    """Ends a rank because another failed, or nobody can go on; passes any `except Exception`."""
 
 
 class _Hall:
@@ -70,10 +70,10 @@ class _Hall:
 
     def _deliver(self, group: Group) -> None:
         brought: dict[int, dict[int, Array]] = {rank: {} for rank in group.ranks}
-        for src, sent, dst, received in group.deliveries:
-            array = self._calls[src][sent].array
+        for met in group.deliveries:
+            array = self._calls[met.src][met.sent].array
             assert array is not None  # noqa: S101 - a send has one
-            brought[dst][received] = array
+            brought[met.dst][met.received] = array
         for rank, arrays in brought.items():
             self._brought[rank] = [arrays[number] for number in sorted(arrays)]
         self._running += len(group.ranks)
@@ -98,7 +98,9 @@ class _ThreadWire:
 
 
 def play_program(
-    fn: Callable[..., Any], inputs: Sequence[Array], *arguments: Any  # noqa: ANN401 - the program's
+    fn: Callable[..., Any],
+    inputs: Sequence[Array],
+    *arguments: Any,  # noqa: ANN401 - the program's
 ) -> Played:
     """Run an array program on every rank, rank r with `inputs[r]`, and return what came out.
 
@@ -150,9 +152,7 @@ def play_program(
 def _failed(rank: int, error: Exception) -> Exception:
     if isinstance(error, CollectiveError):
         return error
-    message = (
-        f"rank {rank}: the program raised {type(error).__name__}: {error}; mend the program"
-    )
+    message = f"rank {rank}: the program raised {type(error).__name__}: {error}; mend the program"
     failed = RankFailed(message, rank=rank)
     failed.remote_traceback = "".join(traceback.format_exception(error))
     failed.__cause__ = error
