@@ -457,6 +457,18 @@ STUCK = {
 }
 
 
+def test_who_always_waits_is_not_told_that_an_empty_block_is_the_reason():
+    source = """
+def reduce_scatter(rank, x, counts):
+    if rank.world_size > 1:
+        rank.send(rank.right, x)
+    return x.copy()
+"""
+    verdict = judged(source, UNEVEN)
+    assert verdict.first_wrong_event["kind"] == "deadlock"
+    assert verdict.misconception is None
+
+
 @pytest.mark.parametrize("name", STUCK)
 def test_ranks_that_do_not_fit_together_are_told_who_and_what(name):
     code, kind, said = STUCK[name]
@@ -559,7 +571,7 @@ ENDLESS = {
     "a message too long for a frame": (
         "while rank.world_size > 1:\n    rank.sendrecv(1 - rank.id, np.zeros(2**24))\nreturn x",
         "error",
-        "it sent more than a check ever needs",
+        "it sent more than a check ever needs; an answer only calls its rank, and returns",
     ),
     "a flood of output": ("while True: print('x' * 10**5)", "error", "no answer within 1 s"),
 }
@@ -666,11 +678,37 @@ FORGED = {
     "a send without a form": "frame({'event': 'calls', 'calls': [[True, 1, None]]})",
     "fewer bytes than it says": call(1, "b''"),
     "calls while it waits": (
-        "for _ in range(2):\n    frame({'event': 'calls', 'calls': [[False, 1, None]]})"
+        "text = json.dumps({'event': 'calls', 'calls': [[False, 1, None]]}).encode()\n"
+        "end.sendall(2 * (len(text).to_bytes(4, 'big') + bytes(4) + text))"
     ),
     "a strange report": "frame({'event': 'raised', 'type': 3, 'family': 4, 'line': 'x'})",
     "a strange complaint": "frame({'event': 'complaint', 'message': [], 'line': 'x', 'kind': 7})",
     "names that are none": "frame({'event': 'no_entry', 'defined': 3})",
+}
+
+
+SAID = {
+    "no JSON": "it wrote something unreadable into the channel",
+    "a list": "it wrote something unreadable into the channel",
+    "deep JSON": "it wrote something unreadable into the channel",
+    "an unknown event": "it wrote something unknown into the channel",
+    "no event": "it wrote something unknown into the channel",
+    "a frame of gigabytes": "it sent more than a check ever needs",
+    "a result before it returned": "it wrote something unknown into the channel",
+    "an input of another length": "it gave back an input of another length",
+    "a dtype that is none": "it sent an array that does not fit its dtype and shape",
+    "a shape that does not fit": "it sent an array that does not fit its dtype and shape",
+    "objects": "it sent an array that does not fit its dtype and shape",
+    "no calls": "it wrote something unreadable into the channel",
+    "a call of text": "it wrote something unreadable into the channel",
+    "a call to nobody": "it wrote something unreadable into the channel",
+    "a call to itself": "it wrote something unreadable into the channel",
+    "a send without a form": "it wrote something unreadable into the channel",
+    "fewer bytes than it says": "it sent other bytes than it said",
+    "calls while it waits": "it went on where it had to wait",
+    "a strange report": "outside your file raises ",
+    "a strange complaint": "rank 0: ",
+    "names that are none": "it defines no function",
 }
 
 
@@ -680,7 +718,7 @@ def test_a_forged_frame_never_passes_and_is_never_our_fault(name):
     exercise = small(worlds=(2,), dtypes=("int64",))
     verdict = judged(f"{FIND}    if rank.id:\n        return rank.recv(0)\n{code}\n", exercise)
     assert verdict.status in ("error", "fail"), verdict.message
-    assert "fault of the checker" not in verdict.message
+    assert SAID[name] in verdict.message
 
 
 def test_a_rank_has_one_end_of_one_socket_and_nothing_of_the_others():

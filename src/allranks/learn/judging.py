@@ -54,6 +54,7 @@ class Allowance:
     modules: str = "the standard library"
     memory: str = "2 GiB"
     files: str = "an answer writes no large file"
+    says: str = "only returns or yields its steps"
 
 
 class Judging:
@@ -147,7 +148,7 @@ class Judging:
                 f"the process crashed ({detail}); look for a recursion without an end, "
                 "or for memory that grows without a bound"
             ),
-            "protocol": f"{detail}; an answer only returns or yields its steps",
+            "protocol": f"{detail}; an answer {self.allowance.says}",
             "done": "your file left before it answered every case; remove what ends it early",
         }
         return how[ending]

@@ -236,7 +236,7 @@ class Rank:
             what = "nothing" if result is None else f"a value of type {type(result).__name__}"
             message = f"{name} returned {what}; return a NumPy array"
             raise child.ComplaintError(message)
-        if result.dtype.kind not in "biufcV" or result.dtype.type is np.void:
+        if not self.tools.arrays.is_number(result.dtype):
             message = f"{name} returned an array of dtype {result.dtype}; return numbers"
             raise child.ComplaintError(message)
         if result.nbytes > self.request["limits"]["frame_bytes"]:

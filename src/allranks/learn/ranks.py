@@ -97,6 +97,7 @@ class RanksJudging(Judging):
         names="ArrayRank alone",
         modules="the standard library and NumPy",
         memory="1 GiB",
+        says="only calls its rank, and returns an array",
         files="ranks talk through their messages alone, and write no file",
     )
 

@@ -7,6 +7,7 @@ they travel is the business of a `Wire`, so the same function runs on threads of
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -156,9 +157,7 @@ class ArrayRank(Who):
         if not isinstance(value, np.ndarray | np.generic):
             self._refuse(f"{name}: {what} is {_kind(value)}; give a NumPy array")
         array: Array = np.asarray(value)
-        if array.dtype.kind not in "biufc" and (
-            array.dtype.kind != "V" or array.dtype.type is np.void
-        ):
+        if not is_number(array.dtype):
             self._refuse(f"{name}: {what} has dtype {array.dtype}; give an array of numbers")
         return array
 
@@ -203,22 +202,33 @@ class ArrayRank(Who):
         self._check_steps(still_open=self._open is not None)
 
 
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Return whether arrays of this dtype hold numbers or truth values, and no objects or dates."""
+    own = dtype.kind == "V" and dtype.type is not np.void  # ml_dtypes
+    return dtype.kind in "biufc" or own
+
+
 def dtype_of(name: str) -> np.dtype[Any]:
-    """Return the dtype of a `Form`: NumPy's own, or one of ml_dtypes.
+    """Return the dtype of a `Form`: a number of NumPy or of ml_dtypes.
 
     Raises:
         ValueError: there is none.
+
+    >>> dtype_of("bfloat16").itemsize
+    2
     """
-    try:
-        return np.dtype(name)
-    except TypeError:
+    found: np.dtype[Any] | None = None
+    with contextlib.suppress(TypeError):
+        found = np.dtype(name)
+    if found is None:
         import ml_dtypes  # noqa: PLC0415 - most arrays do without
 
-        if not hasattr(ml_dtypes, name):
-            message = f"{name!r} is no dtype of NumPy or ml_dtypes"
-            raise ValueError(message) from None
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-        return found
+        with contextlib.suppress(AttributeError, TypeError):
+            found = np.dtype(getattr(ml_dtypes, name))
+    if found is None or not is_number(found):
+        message = f"{name!r} is no dtype of numbers of NumPy or ml_dtypes"
+        raise ValueError(message)
+    return found
 
 
 def _spoil(array: Array) -> None:
