@@ -287,9 +287,24 @@ def test_any_multiset_of_parts_is_read_from_a_sum_of_coded_inputs(data):
     assert parts == (contracts.Parts(element, tuple(times)) if any(times) else None)
 
 
-@pytest.mark.parametrize("number", [0, -5, 3, 2**62 + 5, 1 << 15])
+FIVE = ArrayCase(5, 9, "int64")
+CODED = [x.tolist() for x in coded_inputs(FIVE)]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        0,
+        -5,
+        3,
+        1 << 15,  # a part without a position
+        CODED[0][0] + 100,
+        CODED[0][0] + CODED[1][1],  # two elements
+        CODED[2][3] + (1 << 62),  # a digit above those of all ranks
+    ],
+)
 def test_what_is_no_sum_of_parts_is_not_explained(number):
-    assert read_parts(ArrayCase(3, 5, "int64"), number) is None
+    assert read_parts(FIVE, number) is None
 
 
 def test_blame_names_missing_parts_and_how_often_others_are_there():
@@ -455,6 +470,24 @@ STUCK = {
     ),
     "step without with": ("rank.step()\nreturn x", "format", "step() without `with`"),
 }
+
+
+def test_of_two_mismatches_that_of_the_lowest_receiver_is_reported():
+    source = """
+import time
+
+def all_reduce(rank, x):
+    if rank.id % 2:
+        return rank.send(rank.left, x)
+    time.sleep(0.2 if rank.id == 0 else 0)
+    return rank.recv(rank.right, out=x[:1])
+"""
+    verdict = judged(source, small(worlds=(4,)))
+    assert "rank 1 sends an array of shape (3,) to rank 0" in verdict.message
+    late = source.replace("rank.id == 0", "rank.id == 2")
+    assert (
+        "rank 1 sends an array of shape (3,) to rank 0" in judged(late, small(worlds=(4,))).message
+    )
 
 
 def test_who_always_waits_is_not_told_that_an_empty_block_is_the_reason():

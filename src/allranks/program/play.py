@@ -51,6 +51,9 @@ class _Hall:
             except Mismatch as error:
                 self.stuck = self.stuck or error
                 group = None
+            except BaseException:
+                self._running += 1  # it leaves next, and is counted then
+                raise
             if group is not None:
                 self._deliver(group)
             self._look_around()
