@@ -246,6 +246,20 @@ def test_a_rank_whose_calls_are_all_met_waits_for_the_one_that_is_not():
     assert said.endswith("Blocked behind: rank 0")
 
 
+def test_a_dead_end_is_told_before_a_wait_for_somebody_who_is_there():
+    def waiting(rank, x):
+        if rank.id == 0:
+            with rank.step():
+                rank.recv(1, out=x.copy())
+                rank.recv(2, out=x.copy())
+        elif rank.id == 1:
+            rank.recv(0)
+
+    said = refused(waiting, 3)
+    assert said.startswith("rank 0 waits for a send from rank 2 that never comes: rank 2 has")
+    assert said.endswith("Blocked behind: rank 1")
+
+
 @pytest.mark.parametrize(
     ("out", "said"),
     [
