@@ -36,7 +36,7 @@ HOUSE = {
     "cost": Row("errors schedule collectives topology algorithms", "numpy"),
     "simulate": Row("errors schedule collectives verify", "numpy ml_dtypes"),
     "numerics": Row("errors schedule collectives verify simulate", "numpy ml_dtypes"),
-    "program": Row("errors schedule collectives"),
+    "program": Row("errors schedule collectives", "numpy ml_dtypes"),
     "runtime": Row(f"{ENGINE} simulate program", "numpy ml_dtypes ray"),
     "view": Row(
         f"{ENGINE} published simulate",

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks import program
 from allranks.algorithms import build
 from allranks.errors import Deadlock, Mismatch, RankFailed, ScheduleError
-from allranks.program import Rank, trace_program
+from allranks.program import Rank, trace_program, who
 from allranks.schedule import Op, Transfer
 from allranks.verify import verify
 
@@ -527,7 +526,7 @@ def test_a_generator_or_async_function_is_refused_because_it_has_not_run():
 
 
 def test_a_loop_that_never_ends_is_stopped(monkeypatch):
-    monkeypatch.setattr(program, "MAX_CALLS", 1000)
+    monkeypatch.setattr(who, "MAX_CALLS", 1000)
 
     def fn(rank):
         while True:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         TransportUnavailable,
     )
     from allranks.program import Rank, trace_program
+    from allranks.program.arrays import ArrayRank
     from allranks.runtime.world import Result, World
     from allranks.schedule import Op, Schedule, Step, Trace, Transfer
     from allranks.simulate import ReduceOp, simulate
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PRESETS",
+    "ArrayRank",
     "Bandwidth",
     "CollectiveError",
     "Contract",
@@ -115,6 +117,7 @@ _HOMES = {
         "TransportUnavailable",
     ),
     "allranks.program": ("Rank", "trace_program"),
+    "allranks.program.arrays": ("ArrayRank",),
     "allranks.runtime.world": ("Result", "World"),
     "allranks.schedule": ("Op", "Schedule", "Step", "Trace", "Transfer"),
     "allranks.simulate": ("ReduceOp", "simulate"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allranks.learn import grader, process
+from allranks.learn import process, schedules
 from allranks.learn.exercises import ExerciseError, find_exercise
 from allranks.learn.grader import check, grade, render
 from allranks.learn.judges import JUDGES, AnswerError
@@ -496,7 +496,7 @@ def test_a_fault_of_the_checker_is_not_graded(monkeypatch):
     def fault(_schedule):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("allranks.learn.grader.verify", fault)
+    monkeypatch.setattr(schedules, "verify", fault)
     verdict = judged(TREE)
     assert verdict.status == "ungraded"
     assert "a fault of the checker" in verdict.message
@@ -561,13 +561,13 @@ def test_a_pipe_that_nobody_writes_is_no_answer(tmp_path):
 
 def counted(monkeypatch, name):
     calls = []
-    original = getattr(grader, name)
+    original = getattr(schedules, name)
 
     def counting(*arguments):
         calls.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(grader, name, counting)
+    monkeypatch.setattr(schedules, name, counting)
     return calls
 
 
@@ -580,8 +580,8 @@ def test_a_few_broken_cases_are_enough_for_a_verdict(monkeypatch):
     assert verdict.status == "fail"
     assert verdict.message.startswith("n = 3, root 0: ")
     # one rank, two roots of two ranks, three broken roots of three; two are moved to root 0
-    assert len(verified) <= 1 + 2 + grader.MAX_BROKEN + len(moved)
-    assert len(moved) <= grader.MAX_BROKEN - 1
+    assert len(verified) <= 1 + 2 + schedules.MAX_BROKEN + len(moved)
+    assert len(moved) <= schedules.MAX_BROKEN - 1
     assert searched == []  # no feedback of this exercise asks for it
 
 

@@ -15,12 +15,13 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NoReturn
 
 PUBLIC = ("Op", "Rank", "Step", "Transfer")
+ARRAY_PUBLIC = ("ArrayRank",)
 REFUSED = "an exercise starts no process and opens no connection; remove the call of {}"
 PROCESS_EVENTS = frozenset(
     {
@@ -58,17 +59,17 @@ def main() -> NoReturn:
     with Path(sys.argv[1]).open(encoding="utf-8") as file:
         request = json.load(file)
     reply = _reply_to(int(sys.argv[2]), write)
-    engine = _engine()
-    _isolate(engine, library=request["library"])
+    tools = engine()
+    isolate(tools, PUBLIC, library=request["library"])
     limit_resources(request["limits"])
-    sys.addaudithook(_refuse)
+    sys.addaudithook(refuse)
     reply({"event": "ready"})
     try:
-        _serve(request, reply, engine)
+        _serve(request, reply, tools)
         reply({"event": "done"})
     finally:
         for stream in (sys.stdout, sys.stderr):
-            _flush(stream)
+            flush(stream)
         leave(0)
 
 
@@ -84,13 +85,13 @@ def _reply_to(channel: int, write: Callable[[int, Any], int]) -> Callable[[objec
     return reply
 
 
-def _flush(stream: Any) -> None:  # noqa: ANN401 - the learner may have replaced it by anything
-    # nothing may stop the process from leaving
+def flush(stream: Any) -> None:  # noqa: ANN401 - the learner may have replaced it by anything
+    """Flush a stream of the learner's; nothing may stop the process from leaving."""
     with contextlib.suppress(BaseException):
         stream.flush()
 
 
-def _engine() -> types.SimpleNamespace:
+def engine() -> types.SimpleNamespace:
     """Import what the learner may use from the course's own package, wherever that lies."""
     home = str(Path(__file__).resolve().parents[2])
     sys.path.insert(0, home)
@@ -114,43 +115,50 @@ def _engine() -> types.SimpleNamespace:
 class _WriteItYourself:
     """Answers every import below `allranks`, except those of the course's own gates."""
 
-    @staticmethod
-    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+    def __init__(self, public: Sequence[str]) -> None:
+        self._public = public
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
         if name.partition(".")[0] == "allranks":
-            message = _only_public(name)
+            message = _only_public(name, self._public)
             raise ModuleNotFoundError(message, name=name)
         return None
 
 
-def _only_public(name: str) -> str:
+def _only_public(name: str, public: Sequence[str]) -> str:
+    if public == ARRAY_PUBLIC:
+        held, example = "ArrayRank alone", "ArrayRank"
+    else:
+        held, example = "Transfer, Op, Rank and Step", "Op, Transfer"
     return (
-        f"{name}: write it yourself. In an exercise `allranks` holds Transfer, Op, Rank and Step "
-        "(from allranks import Op, Transfer)"
+        f"{name}: write it yourself. In an exercise `allranks` holds {held} "
+        f"(from allranks import {example})"
     )
 
 
-def _isolate(engine: types.SimpleNamespace, *, library: bool) -> None:
-    """Leave only the public names of `allranks` importable, unless a gate runs a solution."""
+def isolate(engine: types.SimpleNamespace, public: Sequence[str], *, library: bool) -> None:
+    """Leave only the `public` names of `allranks` importable, unless a gate runs a solution."""
     if library:
         sys.path.append(str(Path(__file__).resolve().parents[2]))
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == "allranks"]:
         del sys.modules[name]
-    face = types.ModuleType("allranks", "What an exercise may use: Transfer, Op, Rank and Step.")
+    face = types.ModuleType("allranks", f"What an exercise may use: {', '.join(public)}.")
     face.__path__ = []
-    for name in PUBLIC:
+    for name in public:
         setattr(face, name, getattr(engine, name))
 
     def missing(name: str) -> NoReturn:
-        raise AttributeError(_only_public(f"allranks.{name}"))
+        raise AttributeError(_only_public(f"allranks.{name}", public))
 
     face.__dict__["__getattr__"] = missing
-    face.__dict__["__all__"] = list(PUBLIC)
+    face.__dict__["__all__"] = list(public)
     sys.modules["allranks"] = face
-    sys.meta_path.insert(0, _WriteItYourself)
+    sys.meta_path.insert(0, _WriteItYourself(public))
 
 
-def _refuse(event: str, _arguments: object) -> None:
+def refuse(event: str, _arguments: object) -> None:
+    """Refuse to start processes and to open connections, as an audit hook."""
     if event in PROCESS_EVENTS:
         raise PermissionError(REFUSED.format(event))
 
@@ -203,7 +211,7 @@ def _serve(
     number: int | None = None
     total = 0
     try:
-        function = _load(request, reply)
+        function = load(request, reply)
         if function is None:
             return
         form = _form(function)
@@ -238,7 +246,7 @@ def _bound(total: int, most: int) -> None:
         raise ComplaintError(message, "endless")
 
 
-def _load(request: Mapping[str, Any], reply: Callable[[object], None]) -> Callable[..., Any] | None:
+def load(request: Mapping[str, Any], reply: Callable[[object], None]) -> Callable[..., Any] | None:
     """Run the file as a fresh module; return its entry, or None after saying that it has none."""
     source, filename = request["source"], request["filename"]
     lines = source.splitlines(keepends=True)

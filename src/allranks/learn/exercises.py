@@ -21,8 +21,9 @@ from allranks.errors import unknown_name
 
 MANIFEST = "exercises.toml"
 SMALL_WORLD = 8
-KINDS = ("schedule", "value")
+KINDS = ("schedule", "value", "ranks")
 GOALS = ("targets", "contract")
+STARTERS = ("empty", "wrong")
 
 
 class ExerciseError(ValueError):
@@ -56,6 +57,10 @@ class Case:
         extra = [f"{name} {value}" for name, value in self.arguments.items()]
         return ", ".join([f"n = {self.world_size}", *extra])
 
+    def facts(self) -> dict[str, Any]:
+        """Return what a first wrong event says about the case."""
+        return {"world_size": self.world_size, **self.arguments}
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -79,6 +84,11 @@ class Exercise:
     num_chunks: str = "1"
     num_switches: str = "0"
     goal: str = "targets"
+    starter: str = "empty"
+    lengths: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    own_memory: bool = False
     targets: Mapping[str, str] = field(default_factory=dict)
     may_refuse: str = ""
     judge: str = ""
@@ -162,7 +172,10 @@ def _exercise(folder: Path, row: dict[str, Any]) -> Exercise:
         Feedback(**{name: _line(value) for name, value in each.items()})
         for each in row.pop("feedback", ())
     )
-    for name in ("entry", "more_entries", "aliases", "hints", "worlds", "more_worlds"):
+    for name in (
+        *("entry", "more_entries", "aliases", "hints", "worlds", "more_worlds"),
+        *("lengths", "cuts", "dtypes"),
+    ):
         row[name] = tuple(row.get(name, ()))
     row["why"] = _line(row["why"])
     try:
@@ -173,9 +186,11 @@ def _exercise(folder: Path, row: dict[str, Any]) -> Exercise:
     if exercise.kind not in KINDS:
         message = f"{MANIFEST}: {exercise.slug}: kind is {exercise.kind!r}; use one of {KINDS}"
         raise ExerciseError(message)
-    if exercise.goal not in GOALS:
-        message = f"{MANIFEST}: {exercise.slug}: goal is {exercise.goal!r}; use {GOALS}"
-        raise ExerciseError(message)
+    for name, known in (("goal", GOALS), ("starter", STARTERS)):
+        if getattr(exercise, name) not in known:
+            value = getattr(exercise, name)
+            message = f"{MANIFEST}: {exercise.slug}: {name} is {value!r}; use {known}"
+            raise ExerciseError(message)
     return exercise
 
 

@@ -281,6 +281,17 @@ MISCONCEPTIONS: dict[str, str] = {
         "For floats NCCL v2.30.7 multiplies by 1/n before it adds; only integers are divided after "
         "the sum."
     ),
+    "M-TAIL-DROPPED": (
+        "If n does not divide the length, the first chunks are one element longer; every element "
+        "belongs to a chunk and travels."
+    ),
+    "M-IN-PLACE": (
+        "A collective that is not called in place only reads its input, and returns memory of its "
+        "own."
+    ),
+    "M-EMPTY-BLOCK": (
+        "An empty block still has its place: both sides send and receive it, or both leave it out."
+    ),
     # chapter 06
     "M-RING-LESS-TOTAL": (
         "In all, a ring moves as many bytes as a reduce and a broadcast, 2(n - 1) S; it spreads "
@@ -318,10 +329,6 @@ MISCONCEPTIONS: dict[str, str] = {
     "M-FORWARD-THE-SUM": (
         "Where whole vectors go around, a rank passes on what arrived; if it passes on its own "
         "sum, parts are added again in every step."
-    ),
-    "M-TAIL-DROPPED": (
-        "If n does not divide the length, the first chunks are one element longer; every element "
-        "belongs to a chunk and travels."
     ),
     "M-EVEN-SHARE": (
         "With chunks of unequal length ranks send unequal amounts: each leaves out its own chunk "

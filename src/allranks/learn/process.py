@@ -37,6 +37,12 @@ LIMITS = {
     "transfers": 20_000,
     # steps and transfers of all cases together: nine times what the course's own answers need
     "total": 50_000,
+    # of an array program: memory of a rank, ranks of a world, one frame, and what one call may send
+    "rank_memory_bytes": 2**30,
+    "ranks": 64,
+    "frame_bytes": 8 * 2**20,
+    "messages": 10_000,
+    "traffic_bytes": 64 * 2**20,
 }
 
 
@@ -75,48 +81,57 @@ def run(request: Mapping[str, Any], *, seconds: float) -> Run:
 
 
 def _run(request: Mapping[str, Any], seconds: float) -> Run:
-    with tempfile.TemporaryDirectory(
-        prefix="allranks-check-", ignore_cleanup_errors=True
-    ) as folder:
-        home = Path(folder)
-        limits = {**LIMITS, "cpu_seconds": max(1, round(seconds))}
-        text = json.dumps({**request, "limits": limits})
-        (home / "request.json").write_text(text, encoding="utf-8")
-        (home / "run").mkdir()
-        with _started(home, secrets.token_hex(16)) as (process, channel):
+    channel, child_end = os.pipe()
+    try:
+        with launched(CHILD, request, child_end, seconds=seconds) as process:
             return _listen(process, channel, seconds)
+    finally:
+        os.close(channel)
 
 
 @contextlib.contextmanager
-def _started(home: Path, mark: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start the child in its own session; whatever happens, leave nothing of it running."""
-    channel, child_end = os.pipe()
+def launched(
+    script: Path, request: Mapping[str, Any], child_end: int, *, seconds: float
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a script of ours in a folder and a session of its own; leave nothing of it running.
+
+    It gets the request, with the limits, in a file, and the number of its end of a channel, which
+    is closed here.
+    """
     process: subprocess.Popen[bytes] | None = None
+    mark = secrets.token_hex(16)
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ
     }
     environment |= {MARK: mark, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     python = [sys.executable, "-E", "-P", "-B", "-X", "utf8"]
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our interpreter, our script
-            [*python, str(CHILD), str(home / "request.json"), str(child_end)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            pass_fds=(child_end,),
-            cwd=home / "run",
-            env=environment,
-            start_new_session=True,
-        )
-        os.close(child_end)
-        child_end = -1
-        yield process, channel
-    finally:
-        if process is not None:
-            _end(process, mark)
-        for end in (channel, child_end):
-            if end >= 0:
-                os.close(end)
+    with tempfile.TemporaryDirectory(
+        prefix="allranks-check-", ignore_cleanup_errors=True
+    ) as folder:
+        home = Path(folder)
+        try:
+            limits = {**LIMITS, "cpu_seconds": max(1, round(seconds))}
+            text = json.dumps({**request, "limits": limits})
+            (home / "request.json").write_text(text, encoding="utf-8")
+            (home / "run").mkdir()
+            process = subprocess.Popen(  # noqa: S603 - our interpreter, our script
+                [*python, str(script), str(home / "request.json"), str(child_end)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(child_end,),
+                cwd=home / "run",
+                env=environment,
+                start_new_session=True,
+            )
+            os.close(child_end)
+            child_end = -1
+            yield process
+        finally:
+            if process is not None:
+                _end(process, mark)
+            if child_end >= 0:
+                os.close(child_end)
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
@@ -256,7 +271,7 @@ def _listen(process: subprocess.Popen[bytes], channel: int, seconds: float) -> R
         run.ending, run.detail = "protocol", "it closed its channels and went on"
     finally:
         listener.close()
-    run.output = _output(listener.printed, listener.cut)
+    run.output = output_of(listener.printed, listener.cut)
     if not run.events:
         message = f"the process for the check ended at once: {run.output[-400:] or run.detail}"
         raise InfrastructureError(message)
@@ -272,20 +287,24 @@ def _drain(listener: _Listener, process: subprocess.Popen[bytes]) -> None:
 
 
 def _say_how_it_ended(run: Run, code: int, *, late: bool) -> None:
+    run.ending, run.detail = ending_of(code, late=late)
+
+
+def ending_of(code: int, *, late: bool) -> tuple[str, str]:
+    """Return how a process ended (exit, cpu, killed or crash) and its exit code or signal."""
     if code >= 0:
-        run.ending, run.detail = "exit", f"exit code {code}"
-        return
+        return "exit", f"exit code {code}"
     name = signal.Signals(-code).name
     if -code == signal.SIGXCPU or (-code == signal.SIGKILL and late):
-        run.ending = "cpu"
-    elif -code == signal.SIGKILL:
+        return "cpu", ""
+    if -code == signal.SIGKILL:
         # nobody but the system (no memory left) or a person ends a process like this
-        run.ending, run.detail = "killed", name
-    else:
-        run.ending, run.detail = "crash", name
+        return "killed", name
+    return "crash", name
 
 
-def _output(printed: bytes | bytearray, cut: int) -> str:
+def output_of(printed: bytes | bytearray, cut: int) -> str:
+    """Return what was printed, as text that can do nothing to a terminal."""
     shown = readable(bytes(printed).decode("utf-8", errors="replace"))
     return f"{shown}\n(cut: {cut} more bytes)" if cut else shown
 

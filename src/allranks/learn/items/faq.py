@@ -6,6 +6,7 @@ from allranks.algorithms import build
 from allranks.cost import cost, price
 from allranks.learn.items.priced import priced
 from allranks.learn.templates import (
+    ClashError,
     Data,
     Draw,
     Template,
@@ -50,8 +51,10 @@ def sum_of_gradients(draw: Draw) -> Data:
     vectors = [[draw.randint(1, 9) for _ in range(3)] for _ in range(n)]
     place = draw.randrange(3)
     plan = build("all_reduce", "ring", world_size=n)
-    result = simulate(plan, vectors)
-    key = int(result[0][place])
+    sums = simulate(plan, vectors)[0]
+    if sums is None:
+        raise ClashError(n)
+    key = int(sums[place])
     return num(
         f"{n} ranks hold the gradients {listing(vectors)}. They all-reduce with sum. What is the "
         f"element at index {place} on rank {draw.randrange(n)} afterwards?",

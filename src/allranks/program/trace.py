@@ -1,10 +1,8 @@
 """Rank programs: what one rank does, written as sends and receives, traced into a schedule.
 
-A rank program is a function of one `Rank`; every rank runs the same one. Outside `rank.step()` a
-send or a receive is a blocking rendezvous: it is over when the other side has taken part. Inside
-`rank.step()` everything happens together, as between ncclGroupStart and ncclGroupEnd. Programs move
-chunks, not values, so no rank's course depends on data: each is run to its end on its own, and the
-recorded calls are matched afterwards.
+A rank program is a function of one `Rank`; every rank runs the same one. Programs move chunks, not
+values, so no rank's course depends on data: each is run to its end on its own, and the recorded
+calls are matched afterwards.
 
 The k-th send from a to b meets the k-th receive of b from a. Blocks (a `step()` block, or a lone
 call) that meet make up one group, and the step of a group is one more than that of the latest
@@ -13,19 +11,18 @@ earlier group of any of its ranks.
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import inspect
-import operator
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from allranks.collectives import contract
 from allranks.errors import CollectiveError, Deadlock, Mismatch, RankFailed, ScheduleError
+from allranks.program.waits import Wait, deadlock
+from allranks.program.who import Who
 from allranks.schedule import Op, Schedule, Transfer
-
-MAX_CALLS = 100_000
 
 Program: TypeAlias = "Callable[[Rank], object]"
 
@@ -39,7 +36,7 @@ class Call(NamedTuple):
     reduce: bool = False
 
 
-class Rank:
+class Rank(Who):
     """One rank, as its program sees it: who it is, who its neighbors are, and what it can do.
 
     `root` is None for collectives without one. `num_chunks` is the number of pieces into which the
@@ -49,38 +46,11 @@ class Rank:
     def __init__(
         self, rank: int, world_size: int, *, root: int | None = None, num_chunks: int | None = None
     ) -> None:
-        self._id = rank
-        self._world_size = world_size
+        super().__init__(rank, world_size)
         self._root = root
         self._num_chunks = num_chunks
         self._blocks: list[list[Call]] = []
         self._open: list[Call] | None = None
-        self._calls = 0
-        self._steps_made = 0
-        self._steps_entered = 0
-
-    def __repr__(self) -> str:
-        return f"<rank {self._id} of {self._world_size}>"
-
-    @property
-    def id(self) -> int:
-        """Return the number of this rank, 0 to world_size - 1."""
-        return self._id
-
-    @property
-    def world_size(self) -> int:
-        """Return the number of ranks."""
-        return self._world_size
-
-    @property
-    def left(self) -> int:
-        """Return the rank before this one; before rank 0 comes the last."""
-        return (self._id - 1) % self._world_size
-
-    @property
-    def right(self) -> int:
-        """Return the rank after this one; after the last comes rank 0. Rings send right."""
-        return (self._id + 1) % self._world_size
 
     @property
     def root(self) -> int | None:
@@ -119,89 +89,35 @@ class Rank:
             self._refuse(f"recv: reduce is {reduce!r}; say True to add, False to replace")
         self._record("recv", Call(sends=False, peer=peer, chunk=chunk, reduce=reduce))
 
-    def step(self) -> _StepBlock:
-        """Make everything inside `with rank.step():` happen together, in one step.
-
-        All sends inside read what the rank held before the block; no order is promised.
-
-        Raises:
-            ScheduleError: a step inside a step.
-        """
-        self._steps_made += 1
-        return _StepBlock(self)
-
     def _enter(self) -> None:
         if self._open is not None:
             self._refuse("step() inside step(); close the first one before the next")
-        self._steps_entered += 1
+        super()._enter()
         self._open = []
 
-    def _leave(self) -> None:
-        if self._open:
+    def _leave(self, *, complete: bool) -> None:
+        if self._open and complete:
             self._blocks.append(self._open)
         self._open = None
 
     def _record(self, name: str, call: Call) -> None:
-        call = call._replace(
-            peer=self._whole(f"{name}: peer", call.peer),
-            chunk=self._whole(f"{name}: chunk", call.chunk),
-        )
-        peer, chunk = call.peer, call.chunk
-        n = self._world_size
-        if not 0 <= peer < n:
-            known = f"ranks are 0 to {n - 1}" if n > 1 else "the only rank is 0"
-            self._refuse(f"{name}: rank {peer} does not exist; {known}", "unknown_endpoint", peer)
-        if peer == self._id:
-            what = f"{name} to itself" if call.sends else f"{name} from itself"
-            alone = " (with one rank there is nothing to do)" if n == 1 else ""
-            self._refuse(f"{what}; it has the chunk already, leave this out{alone}", "self_send")
+        advice = "it has the chunk already, leave this out"
+        peer = self._peer(name, call.peer, advice)
+        chunk = self._whole(f"{name}: chunk", call.chunk)
         if chunk < 0 or (self._num_chunks is not None and chunk >= self._num_chunks):
             last = "upwards" if self._num_chunks is None else f"to {self._num_chunks - 1}"
             message = f"{name}: there is no chunk {chunk}; chunks are 0 {last}"
             self._refuse(message, "unknown_chunk", peer, chunk)
-        self._calls += 1
-        if self._calls > MAX_CALLS:
-            self._refuse(f"more than {MAX_CALLS} sends and receives; does the loop ever end?")
+        self._count_call()
+        call = call._replace(peer=peer, chunk=chunk)
         if self._open is None:
             self._blocks.append([call])
         else:
             self._open.append(call)
 
-    def _whole(self, what: str, value: object) -> int:
-        """Return a plain int for an int or a NumPy integer; refuse True, 2.0 and "2"."""
-        number: object = value
-        if type(value).__name__ not in ("bool", "bool_"):
-            with contextlib.suppress(TypeError):
-                number = operator.index(value)  # type: ignore[arg-type]
-        if type(number) is not int:
-            self._refuse(f"{what} is {value!r}; it must be a whole number (int)")
-        return number
-
-    def _refuse(
-        self, what: str, kind: str = "format", peer: int | None = None, chunk: int | None = None
-    ) -> NoReturn:
-        message = f"rank {self._id}: {what}"
-        raise ScheduleError(message, kind=kind, rank=self._id, peer=peer, chunk=chunk)
-
     def _finish(self) -> list[list[Call]]:
-        if self._open is not None:
-            self._refuse("a step() is still open at the end; use it as `with rank.step():`")
-        if self._steps_made > self._steps_entered:
-            self._refuse("step() without `with` does nothing; write `with rank.step():`")
+        self._check_steps(still_open=self._open is not None)
         return self._blocks
-
-
-class _StepBlock:
-    """What `with rank.step():` enters."""
-
-    def __init__(self, rank: Rank) -> None:
-        self._rank = rank
-
-    def __enter__(self) -> None:
-        self._rank._enter()  # noqa: SLF001 - a part of Rank
-
-    def __exit__(self, *_: object) -> None:
-        self._rank._leave()  # noqa: SLF001 - see above
 
 
 def trace_program(
@@ -297,14 +213,6 @@ class _Place(NamedTuple):
     number: int
 
 
-class _Wait(NamedTuple):
-    """Why a rank cannot go on: it waits for `peer`, which never comes if `never`."""
-
-    peer: int
-    call: Call
-    never: bool = False
-
-
 class _Meeting:
     """Recorded programs played against each other: who meets whom in which step, or who is stuck.
 
@@ -398,29 +306,11 @@ class _Meeting:
     # --- Who waits for whom --------------------------------------------------------------------
 
     def _deadlock(self) -> Deadlock:
-        """Follow the waiting from the lowest rank that is stuck, to its circle or its dead end."""
-        waits = self._waits()
-        path = [min(waits)]
-        while not waits[path[-1]].never and waits[path[-1]].peer not in path:
-            path.append(waits[path[-1]].peer)
-        end = waits[path[-1]]
-        if end.never:
-            culprits = path[-1:]
-            message = self._never_comes(path[-1], end)
-        else:
-            circle = path[path.index(end.peer) :]
-            lowest = circle.index(min(circle))
-            culprits = circle[lowest:] + circle[:lowest]
-            message = _circle(culprits, waits)
-        behind = sorted(set(waits) - set(culprits))
-        if behind:
-            message += f". Blocked behind: {', '.join(f'rank {rank}' for rank in behind)}"
-        first = waits[culprits[0]]
-        return Deadlock(message, rank=culprits[0], peer=first.peer, chunk=first.call.chunk)
+        return deadlock(self._waits())
 
-    def _waits(self) -> dict[int, _Wait]:
+    def _waits(self) -> dict[int, Wait]:
         """Return, for every rank that is stuck, the one thing that it waits for."""
-        waits: dict[int, _Wait] = {}
+        waits: dict[int, Wait] = {}
         met: dict[int, list[tuple[int, Call]]] = {}
         for rank in filter(self._stuck, range(len(self._programs))):
             met[rank] = []
@@ -428,12 +318,13 @@ class _Meeting:
             for number, call in enumerate(self._programs[rank][self._now[rank]]):
                 mate = self._mate.get(_Place(rank, self._now[rank], number))
                 if mate is None:
-                    waits[rank] = _Wait(call.peer, call, never=True)
+                    never = functools.partial(self._never_comes, rank, call)
+                    waits[rank] = Wait(call.peer, call.sends, call.chunk, never)
                     break
                 if mate.block == self._now[mate.rank]:
                     met[rank].append((mate.rank, call))
                 else:
-                    late = late or _Wait(mate.rank, call)
+                    late = late or Wait(mate.rank, call.sends, call.chunk)
             if late:
                 waits.setdefault(rank, late)
         # Where all sides of a block are there, it waits for one that itself waits for another.
@@ -443,12 +334,12 @@ class _Meeting:
             for rank, _ in met[blocker]:
                 if rank not in waits:
                     call = next(call for peer, call in met[rank] if peer == blocker)
-                    waits[rank] = _Wait(blocker, call)
+                    waits[rank] = Wait(blocker, call.sends, call.chunk)
                     reached.append(rank)
         return waits
 
-    def _never_comes(self, rank: int, wait: _Wait) -> str:
-        peer, call = wait.peer, wait.call
+    def _never_comes(self, rank: int, call: Call) -> str:
+        peer = call.peer
         src, dst = (rank, peer) if call.sends else (peer, rank)
         what, advice = ("receive on", "receive") if call.sends else ("send from", "send")
         sends = self._count(src, dst, sends=True)
@@ -477,17 +368,3 @@ def _pair_up(programs: Sequence[Sequence[Sequence[Call]]]) -> dict[_Place, _Plac
         for one, other in zip(sends, receives, strict=False):  # the rest never meets anybody
             mates[one], mates[other] = other, one
     return mates
-
-
-def _circle(ranks: Sequence[int], waits: dict[int, _Wait]) -> str:
-    chain = "; ".join(f"rank {rank} waits for rank {waits[rank].peer}" for rank in ranks)
-    sending = {waits[rank].call.sends for rank in ranks}
-    if sending == {True}:
-        advice = (
-            "all of them send first; put a rank's send and receive into one `with rank.step():`"
-        )
-    elif sending == {False}:
-        advice = "all of them receive first; let one of them send first"
-    else:
-        advice = "put what must happen together into one `with rank.step():`"
-    return f"{chain}: a circle, and nobody can go on; {advice}"
