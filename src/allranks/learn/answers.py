@@ -63,6 +63,11 @@ def num_chunks(exercise: Exercise, case: Case) -> int:
     return int(evaluate(exercise.num_chunks, numbers(case)))
 
 
+def num_switches(exercise: Exercise, case: Case) -> int:
+    """Return how many switches a schedule may use in a case."""
+    return int(evaluate(exercise.num_switches, numbers(case)))
+
+
 def may_refuse(exercise: Exercise, case: Case) -> bool:
     """Return whether a ValueError with a sentence is a right answer in a case."""
     return bool(exercise.may_refuse) and bool(evaluate(exercise.may_refuse, numbers(case)))

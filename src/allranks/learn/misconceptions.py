@@ -281,10 +281,6 @@ MISCONCEPTIONS: dict[str, str] = {
         "For floats NCCL v2.30.7 multiplies by 1/n before it adds; only integers are divided after "
         "the sum."
     ),
-    "M-TAIL-DROPPED": (
-        "If n does not divide the length, the first chunks are one element longer; every element "
-        "belongs to a chunk and travels."
-    ),
     "M-IN-PLACE": (
         "A collective that is not called in place only reads its input, and returns memory of its "
         "own."
@@ -321,7 +317,6 @@ MISCONCEPTIONS: dict[str, str] = {
         "An all-reduce moves the bytes of a reduce-scatter and an all-gather, but it is one call "
         "and one launch."
     ),
-    "M-SEND-GIVES-AWAY": "A send copies: the sender keeps what it sent.",
     "M-UNFINISHED-CHUNK": (
         "The second phase may pass on a chunk only where it is complete: it starts with chunk r on "
         "rank r."

@@ -11,7 +11,14 @@ from allranks.collectives import contract
 from allranks.cost import Cost, cost
 from allranks.errors import ScheduleError
 from allranks.learn import process
-from allranks.learn.answers import WHOLE_BYTES, Answered, may_refuse, num_chunks, numbers
+from allranks.learn.answers import (
+    WHOLE_BYTES,
+    Answered,
+    may_refuse,
+    num_chunks,
+    num_switches,
+    numbers,
+)
 from allranks.learn.exercises import Case
 from allranks.learn.expressions import count, evaluate
 from allranks.learn.judging import MAX_BROKEN, Outcome, plain_text
@@ -70,6 +77,7 @@ class ScheduleJudging(Answered):
                     "world_size": case.world_size,
                     "root": case.root,
                     "num_chunks": num_chunks(self.exercise, case),
+                    "num_switches": num_switches(self.exercise, case),
                     "steps": answer,
                 }
             )
@@ -190,8 +198,17 @@ def facts_of(outcome: ScheduleOutcome) -> Mapping[str, Any]:
     facts["fed"] = any((t.dst, t.chunk) == (src, chunk) for t in together)
     sent = [transfer.src for _, transfer in transfers]
     facts["busiest"] = max(sorted(set(sent)), key=sent.count, default=None)
+    n = outcome.case.world_size
+    between = [t for _, t in transfers if max(t.src, t.dst) < n]
+    facts["between_ranks"] = WHOLE_BYTES * len(between) / (schedule.num_chunks if schedule else 1)
     later: dict[str, Callable[[], Any]] = {
         "right_for_root_0": lambda: schedule is not None and _right_for_root_0(schedule),
+        "unfinished_step": lambda: _copied_early(schedule)[0],
+        "unfinished_src": lambda: _copied_early(schedule)[1],
+        "unfinished_chunk": lambda: _copied_early(schedule)[2],
+        "early_step": lambda: _sent_down_early(schedule)[0],
+        "early_chunk": lambda: _sent_down_early(schedule)[1],
+        "early_lacks": lambda: _sent_down_early(schedule)[2],
         "part": lambda: _part_counted_twice(schedule, error),
         "lost_chunks": lambda: _lost_chunks(schedule, facts["kind"]),
         "again_step": lambda: _delivered_again(schedule)[0],
@@ -239,6 +256,40 @@ def _lost_chunks(schedule: Schedule | None, kind: str | None) -> list[int]:
             if not set(promise.ends(rank, chunk, size) or ()) <= set(last[rank][chunk])
         }
     )
+
+
+def _copied_early(
+    schedule: Schedule | None,
+) -> tuple[int, int, int] | tuple[None, None, None]:
+    """Return (step, src, chunk) of the first copy of a chunk that its sender holds incomplete."""
+    if schedule is None:
+        return None, None, None
+    promise = contract(schedule.collective)
+    size = promise.size(schedule.world_size, schedule.num_chunks, schedule.root)
+    ranks = range(schedule.world_size)
+    try:
+        for number, (state, step) in enumerate(zip(states(schedule), schedule.steps, strict=False)):
+            for t in step:
+                promised = {p for rank in ranks for p in promise.ends(rank, t.chunk, size) or ()}
+                if t.op is Op.COPY and set(+state[t.src][t.chunk]) != promised:
+                    return number, t.src, t.chunk
+    except ScheduleError:
+        pass  # what is played no further has had no such copy before
+    return None, None, None
+
+
+def _sent_down_early(schedule: Schedule | None) -> tuple[int | None, int | None, list[int]]:
+    """Return step, chunk and missing ranks of the first incomplete sum that a switch sends."""
+    if schedule is None or not schedule.num_switches:
+        return None, None, []
+    n = schedule.world_size
+    for number, (state, step) in enumerate(zip(states(schedule), schedule.steps, strict=False)):
+        for transfer in step:
+            held = state[transfer.src][transfer.chunk]
+            lacks = sorted(set(range(n)) - set(held))
+            if transfer.src >= n and lacks:
+                return number, transfer.chunk, lacks
+    return None, None, []
 
 
 def _delivered_again(

@@ -305,7 +305,7 @@ def state_after(draw: Draw) -> Data:
         if came is None:
             traps.append(
                 _state_trap(
-                    asked, chunk, [], "M-SEND-GIVES-AWAY", f"In chunk {chunk} that is its own part."
+                    asked, chunk, [], "M-SEND-MOVES", f"In chunk {chunk} that is its own part."
                 )
             )
         elif len(held) < n:
@@ -633,7 +633,7 @@ def uneven(draw: Draw) -> Data:
         [
             trap(
                 2 * (n - 1) * (count // n),
-                "M-TAIL-DROPPED",
+                "M-TAIL-LOST",
                 f"{count} = {n} times {count // n}, and {count % n} more.",
             ),
             trap(
