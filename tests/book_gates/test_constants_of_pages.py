@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gate_pages import ROOT
 
-from allranks.learn import grader, judges
+from allranks.learn import judging
+from allranks.learn.judges import ch03
 from allranks.learn.verdict import FULL
 from allranks.serve.gates.reading import Page, read
 
@@ -21,6 +22,6 @@ def test_the_points_of_chapter_00_are_those_of_the_grader() -> None:
 
 def test_the_limits_of_chapter_03_are_those_of_the_judges() -> None:
     texts = given("03-broadcast")
-    assert f"{grader.NEAR:g}" in texts
-    assert str(judges.NUM_CASES) in texts
-    assert f"{100 * (judges.TOLERANCE - 1):.3g} %" in texts
+    assert f"{judging.NEAR:g}" in texts
+    assert str(ch03.NUM_CASES) in texts
+    assert f"{100 * (ch03.TOLERANCE - 1):.3g} %" in texts
