@@ -278,8 +278,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "neither is safe for all inputs."
     ),
     "M-NCCL-AVG": (
-        "For floats NCCL v2.30.7 multiplies by 1/n before it adds; only integers are divided after "
-        "the sum."
+        "Outside symmetric windows NCCL v2.30.7 multiplies floats by 1/n before it adds them; only "
+        "integers are divided after the sum."
     ),
     "M-IN-PLACE": (
         "A collective that is not called in place only reads its input, and returns memory of its "

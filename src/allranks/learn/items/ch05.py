@@ -678,7 +678,7 @@ def nccl_avg(draw: Draw) -> Data:
     return choice(
         draw,
         f"{n} nodes with one GPU each call ncclReduceScatter with ncclAvg on {dtype} (NCCL "
-        "v2.30.7). What happens?",
+        "v2.30.7, ordinary buffers). What happens?",
         [
             right(
                 f"Every input is multiplied by 1/{n}, then they are added, without PAT.",
