@@ -180,7 +180,9 @@ def _judge_num(item: Mapping[str, Any], answer: str) -> Judgement:
     if right:
         return _yes(key["feedback_right"], read)
     trap = _first(key["distractors"], lambda each: _near(value, each["value"], key))
-    if trap is None and re.search("[A-Za-z]", str(answer)) and _prefix_slip(value, key):
+    # the e of 1.5e3 is no unit
+    unit_typed = re.search("[A-Za-z]", re.sub(r"(?<=\d)[eE](?=[+-]?\d)", "", str(answer)))
+    if trap is None and unit_typed and _prefix_slip(value, key):
         note = (
             "The digits are right, the prefix of the unit is not (the question asks for "
             f"{key['unit']}). Nothing was counted."

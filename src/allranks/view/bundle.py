@@ -28,6 +28,7 @@ _DECLARED = re.compile(
 _DEFAULT = re.compile(r"^export\s+default\s+", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
 _COMMENT = re.compile(r"/\*\*.*?\*/[ \t]*\n?", re.DOTALL)
+_COMMENT_OF_STYLE = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FOREIGN = re.compile(r"\bimport\s*\(|\beval\s*\(|\bfetch\s*\(|\bnew\s+Function\b")
 
 
@@ -49,7 +50,7 @@ def bundle(folder: Path, entry: str) -> str:
                 message = f"{name}: {source} does not export {', '.join(absent)}"
                 raise ValueError(message)
     modules = [_module(name, text, exports[name]) for name, text in texts.items()]
-    return '"use strict";\n' + "\n".join(modules) + f"\nreturn {_variable(entry)};\n"
+    return _light('"use strict";\n' + "\n".join(modules) + f"\nreturn {_variable(entry)};\n")
 
 
 @cache
@@ -68,13 +69,24 @@ def widget_module() -> str:
 @cache
 def stylesheet() -> str:
     """Return the style sheet of the figures and of the quiz, with the palette of the book."""
-    return (_static() / "allranks.css").read_text(encoding="utf-8")
+    return _light(
+        _COMMENT_OF_STYLE.sub("", (_static() / "allranks.css").read_text(encoding="utf-8"))
+    )
 
 
 def write(folder: Path) -> None:
     """Write `allranks.js` and `allranks.css` for a page into a folder that exists."""
     (folder / "allranks.js").write_text(page_script(), encoding="utf-8")
     (folder / "allranks.css").write_text(stylesheet(), encoding="utf-8")
+
+
+def _light(text: str) -> str:
+    """Return the text without indentation, empty lines and lines of comment: a reader loads it.
+
+    No text of ours runs over several lines, so nothing that is shown loses its spaces.
+    """
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//")) + "\n"
 
 
 def _static() -> Path:
