@@ -5,6 +5,7 @@
 .PHONY: help course setup setup-dev test check quick style types js book tests catalogues lock clean clean-all
 
 PYTHON_OF_VENV := .venv/bin/python
+TOGETHER := not ray and not browser and not book and not gpu
 FAST := not ray and not browser and not book and not gpu and not slow
 
 help: ## list what can be made
@@ -27,7 +28,7 @@ check: browser style types js book tests ## check everything with what is instal
 quick: style types js ## the checks and tests that take less than a minute together
 	$(PYTHON_OF_VENV) -m pytest -q -n 2 -m "$(FAST)"
 
-.PHONY: browser
+.PHONY: browser tests-together tests-alone
 browser:
 	@scripts/browser.sh
 
@@ -45,9 +46,20 @@ js: ## types and unit tests of the JavaScript
 book: ## build the book: every cell runs on Ray actors, every warning is an error
 	.venv/bin/allranks build
 
-# Last, so that its closing line ends the output.
-tests: ## every Python test, the browser's included
+# Last, so that its closing line ends the output. What needs neither Ray, a browser nor the book runs on
+# all cores; the rest runs alone, because it times out where others take the cores.
+ifeq ($(strip $(ARGS)),)
+tests: tests-together tests-alone ## every Python test, the browser's included; ARGS="tests/test_x.py -k y" for a part
+
+tests-together:
+	$(PYTHON_OF_VENV) -m pytest -n auto --dist worksteal -m "$(TOGETHER)"
+
+tests-alone:
+	$(PYTHON_OF_VENV) -m pytest -m "not ($(TOGETHER))"
+else
+tests:
 	$(PYTHON_OF_VENV) -m pytest $(ARGS)
+endif
 
 catalogues: book ## write what there is to translate to _build/catalogues
 	$(PYTHON_OF_VENV) scripts/catalogues/write.py $(ARGS)

@@ -549,7 +549,7 @@ def pat_sends(draw: Draw) -> Data:
 def nccl_all_gather(draw: Draw) -> Data:
     """Ask which algorithm NCCL's all-gather does not have."""
     n = draw.choice([16, 64, 256])
-    log = len(_gather("pat", n).steps)
+    log = _price("pat", n, n * 64e3).steps
     return choice(
         draw,
         f"{n} nodes with one GPU each gather 64 kB with NCCL v2.30.7. Which of its algorithms can "

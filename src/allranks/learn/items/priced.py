@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from allranks.cost import Cost, best_num_chunks, price
@@ -12,6 +13,7 @@ ALPHA = BENCH.alpha
 BANDWIDTH = BENCH.bandwidth
 
 
+@cache
 def priced(collective: str, algorithm: str, *, n: int, nbytes: float, k: int | None = None) -> Cost:
     """Return the lock-step price of an algorithm on the bench machine, in k chunks if given."""
     return price(
