@@ -116,8 +116,9 @@ def double_tree(world_size: int) -> tuple[list[int], list[int]]:
 def binary_tree(world_size: int) -> list[int]:
     """Return the parent of every rank in a tree whose odd ranks are leaves; rank 0 is the root.
 
-    With b the lowest bit set in r, the parent is r - b or r + b, whichever is divisible by 4b; if
-    that is beyond the last rank, r - b. The root has one child, the highest power of two below n.
+    With b the lowest bit set in r, the parent is r - b or r + b, whichever is not divisible by 4b;
+    if that is beyond the last rank, r - b. The root has one child, the highest power of two below
+    n.
 
     >>> binary_tree(6)
     [-1, 2, 4, 2, 0, 4]

@@ -263,8 +263,8 @@ MISCONCEPTIONS: dict[str, str] = {
         "own."
     ),
     "M-NEAR-FIRST": (
-        "Recursive halving begins with the farthest partner and half of the vector; near partners "
-        "come last, with the least."
+        "Recursive halving that keeps runs of neighboring chunks begins with the farthest partner "
+        "and half of the vector; near partners come last, with the least."
     ),
     "M-HALVING-ANY-N": (
         "Recursive halving pairs ranks that differ in one bit, so for other n than powers of two "
@@ -392,9 +392,9 @@ MISCONCEPTIONS: dict[str, str] = {
     ),
     # chapter 09
     "M-SHARP-DOUBLES": (
-        "A switch that adds does not make an all-reduce 2 times as fast: the gain over a ring is "
-        "at most 2(n-1)/(n+1) with NVLS and 2(n-1)/n with a tree of switches; 2 is only the limit "
-        "for n to infinity."
+        "A switch that adds does not halve the bytes of an all-reduce: against a ring it gains "
+        "2(n-1)/(n+1) with NVLS and 2(n-1)/n with a tree of switches; 2 is only the limit for n to "
+        "infinity."
     ),
     "M-SHARP-IS-NVLS": (
         "IB SHARP adds in InfiniBand switches between nodes; NVLS (NVLink SHARP) adds in the "

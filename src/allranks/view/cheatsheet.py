@@ -38,8 +38,9 @@ class Row(NamedTuple):
 
 
 RING = ("(n-1)/n", "n-1", "(n-1)/n")
-FOLD = "formulas for powers of two; other n: two steps more"
-SLICED = "in k slices, time for many; the switch adds"
+FOLD = "formulas for $2^m$; other $n$: $\\lfloor\\lg n\\rfloor+2$ steps"
+FOLD_TWICE = "formulas for $2^m$; other $n$: $2\\lfloor\\lg n\\rfloor+2$ steps"
+SLICED = "in $k \\ge 3$ slices; the switch adds"
 ROWS = (
     Row("broadcast", "flat", "n-1", "n-1", "n-1", "n-1"),
     Row("broadcast", "chain", "n-2+k", "1", "n-2+k", "(n-2+k)/k", note="in k segments"),
@@ -56,12 +57,30 @@ ROWS = (
     Row("all_gather", "neighbor_exchange", "n/2", "(n-1)/n", "n/2", "(n-1)/n", EVEN, EVEN),
     Row("all_gather", "recursive_doubling", "L", "(n-1)/n", "L", "(n-1)/n", POWER, POWER),
     Row("all_gather", "bruck", "L", "(n-1)/n", "L", "(n-1)/n"),
-    Row("all_gather", "pat", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, "$L+1$ for $n = 2^m+1$"),
+    Row(
+        "all_gather",
+        "pat",
+        "L",
+        "(n-1)/n",
+        "L",
+        "(n-1)/n",
+        ANY,
+        POWER,
+        "$L+1$ for $n = 2^m+1$, $m \\ge 2$",
+    ),
     Row("all_gather", "direct", "1", *RING),
     Row("reduce_scatter", "ring", "n-1", *RING),
     Row("reduce_scatter", "recursive_halving", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, FOLD),
     Row(
-        "reduce_scatter", "pat", "L", "(n-1)/n", "L", "(n-1)/n", ANY, POWER, "$L+1$ for $n = 2^m+1$"
+        "reduce_scatter",
+        "pat",
+        "L",
+        "(n-1)/n",
+        "L",
+        "(n-1)/n",
+        ANY,
+        POWER,
+        "$L+1$ for $n = 2^m+1$, $m \\ge 2$",
     ),
     Row("reduce_scatter", "direct", "1", *RING),
     Row("all_reduce", "flat", "2*(n-1)", "n-1", "2*(n-1)", "2*(n-1)"),
@@ -69,13 +88,19 @@ ROWS = (
     Row("all_reduce", "ring", "2*(n-1)", "2*(n-1)/n", "2*(n-1)", "2*(n-1)/n"),
     Row("all_reduce", "binomial", "2*L", "L", "2*L", "2*L"),
     Row("all_reduce", "recursive_doubling", "L", "L", "L", "L", ANY, POWER, FOLD),
-    Row("all_reduce", "rabenseifner", "2*L", "2*(n-1)/n", "2*L", "2*(n-1)/n", ANY, POWER, FOLD),
+    Row(
+        *("all_reduce", "rabenseifner", "2*L", "2*(n-1)/n", "2*L", "2*(n-1)/n"),
+        *(ANY, POWER, FOLD_TWICE),
+    ),
     Row("all_reduce", "direct", "2", "2*(n-1)/n", "2*(n-1)", "2*(n-1)/n"),
     Row("all_reduce", "one_shot", "1", "n-1", "n-1", "n-1"),
     Row("all_reduce", "sharp", "k+1", "1", "k+1", "(k+1)/k", note="in k pieces; one switch adds"),
-    Row("all_reduce", "nvls", "k+3", "1+1/n", "k+3", "1+1/n", note=SLICED),
+    Row(
+        *("all_reduce", "nvls", "k+3", "1+1/n", "k+3", "(k+3)/k+(k-1)/(n*k)"),
+        note=SLICED,
+    ),
     Row("all_to_all", "pairwise", "n-1", *RING),
-    Row("all_to_all", "bruck", "L", "L/2", "L", "L/2", ANY, POWER, "formulas for powers of two"),
+    Row("all_to_all", "bruck", "L", "L/2", "L", "L/2", ANY, POWER, "formulas for $2^m$"),
 )
 """The algorithms of the sheet. What is only useful on special machines is left to the chapters."""
 
@@ -91,7 +116,7 @@ BUSBW = {
 }
 """bus bandwidth = size / time times this, as nccl-tests prints it."""
 
-CHART_RANKS = (8, 64)
+CHART_RANKS = (6, 64)
 CHART_SIZES = (1e3, 1e5, 1e7, 1e9)
 SPECIAL = {"nvls", "sharp", "hierarchical", "unchunked_ring"}
 
@@ -204,23 +229,29 @@ def _fastest() -> Iterator[str]:
 
 
 def fastest(collective: str, n: int, nbytes: float, machine: str = "bench") -> str:
-    """Return the algorithm that is first on a machine; chains take their best number of chunks."""
+    """Return the first algorithm of the sheet that none is faster than on a machine.
+
+    Chains take their best number of chunks; plans that need switches that add are left out. Of
+    several that are equally fast, one that exists for any n goes first.
+    """
     topology = Topology.preset(machine, n)
     times = {}
-    for (name, algorithm), entry in ALGORITHMS.items():
-        if name != collective or algorithm in SPECIAL or entry.refuse(n):
+    for row in sorted(ROWS, key=lambda row: row.ranks != ANY):
+        if row.collective != collective or row.algorithm in SPECIAL:
+            continue
+        if ALGORITHMS[collective, row.algorithm].refuse(n):
             continue
         k = best_num_chunks(n, nbytes, topology.alpha, topology.beta)
-        chunks = k if algorithm == "chain" else None
-        times[algorithm] = price(
+        times[row.algorithm] = price(
             collective,
-            algorithm,
+            row.algorithm,
             world_size=n,
             nbytes=nbytes,
-            num_chunks=chunks,
+            num_chunks=k if row.algorithm == "chain" else None,
             topology=topology,
         ).seconds
-    return min(times, key=times.__getitem__)
+    least = min(times.values())
+    return next(name for name, seconds in times.items() if seconds <= least * (1 + 1e-9))
 
 
 def _size(nbytes: float) -> str:
