@@ -27,10 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "allranks"
 FIGURES = SOURCES / "view" / "static"
 MESSAGES = (
-    *("errors.py", "units.py", "schedule.py", "collectives.py", "program.py", "simulate.py"),
-    *("verify", "topology", "cost", "numerics", "algorithms/__init__.py", "runtime"),
-    *("learn/grader.py", "learn/judges.py", "learn/exercises.py", "learn/quiz.py"),
-    *("learn/verdict.py", "learn/child.py", "learn/process.py", "serve/build.py", "cli"),
+    *("errors", "units", "schedule", "collectives", "program", "simulate", "verify", "topology"),
+    *("cost", "numerics", "algorithms", "runtime", "learn", "serve/build", "cli"),
 )
 TABLES = {"title", "hints", "why", "text"}
 
@@ -83,10 +81,13 @@ def figures() -> Iterator[Sentence]:
 
 def messages() -> Iterator[Sentence]:
     """Yield what verifier, runtime and command line say."""
+    others = {SOURCES / "learn" / "misconceptions.py", SOURCES / "learn" / "templates.py"}
     for name in MESSAGES:
-        path = SOURCES / name
-        for each in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            yield from python.sentences(each, _name(each))
+        folder = SOURCES / name
+        paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+        for path in paths:
+            if path not in others and path.parent.name != "items":
+                yield from python.sentences(path, _name(path))
 
 
 PARTS = {

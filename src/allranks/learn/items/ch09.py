@@ -219,17 +219,16 @@ def port_bytes(draw: Draw) -> Data:
 
 
 def _why_nvls(collective: str, whole: int, own: int, *, out: bool) -> str:
-    read = f"the switch reads all of a GPU's operands, {whole} MB"
-    result = f"every head gets its own sums, {own} MB"
-    stored = f"every head stores its own block, {own} MB"
-    copies = f"the switch writes all blocks to every GPU, {whole} MB"
-    parts = {
-        "all_reduce": (f"{read}, and {stored}", f"{result}, and {copies}"),
-        "reduce_scatter": (read, result),
-        "all_gather": (stored, copies),
+    reads = f"The switch reads all of a GPU's operands, {whole} MB."
+    gets = f"Every head gets its own sums, {own} MB."
+    stores = f"Every head stores its own block, {own} MB."
+    writes = f"The switch writes all blocks to every GPU, {whole} MB."
+    leaves, comes = {
+        "all_reduce": (f"{reads} {stores}", f"{gets} {writes}"),
+        "reduce_scatter": (reads, gets),
+        "all_gather": (stores, writes),
     }[collective]
-    said = parts[0 if out else 1]
-    return f"{said[:1].upper()}{said[1:]}."
+    return leaves if out else comes
 
 
 def gain(draw: Draw) -> Data:
