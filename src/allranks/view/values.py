@@ -85,6 +85,9 @@ def written(value: Any, name: str) -> str:  # noqa: ANN401 - whatever an express
     '18.4\xa0%'
     """
     if name == "text":
+        if not isinstance(value, str | int | float | list | tuple):
+            message = f"is {value!r}, which is neither text nor a number"
+            raise NumberError(message)
         return str(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         message = f"is {value!r}, which is no finite number; write `| text`"
@@ -103,7 +106,9 @@ def _check_is_computed(expression: str) -> None:
         message = f"{expression!r}: {type(error).__name__}: {error}"
         raise NumberError(message) from error
     for node in ast.walk(tree):
-        if not isinstance(node, COMPUTING):
+        private = isinstance(node, ast.Attribute) and node.attr.startswith("_")
+        indirect = isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+        if not isinstance(node, COMPUTING) or private or indirect:
             message = (
                 f"{expression!r}: {ast.unparse(node)!r} is more than a call of the engine with "
                 "arithmetic; compute it in the engine, or in a cell"
@@ -122,8 +127,8 @@ def _check_is_computed(expression: str) -> None:
 def _typed(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the parts of an expression that only write down what was known before.
 
-    A number beside a computed one scales or shifts it (`2 * steps(...)`, `1 - a / b`); a term of
-    numbers alone is a result worked out by hand.
+    A number beside a computed one scales it (`2 * steps(...)`), and 1 turns a ratio into a share
+    (`1 - a / b`); a term of numbers alone is a result worked out by hand.
     """
     if not _asks_the_engine(node):
         yield node
@@ -131,6 +136,9 @@ def _typed(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
             parts: list[ast.AST] = [left, right]
+            yield from (
+                each for each in parts if isinstance(each, ast.Constant) and each.value != 1
+            )
         case ast.BinOp(left=left, right=right):
             parts = [each for each in (left, right) if _asks_the_engine(each)]
         case ast.UnaryOp(operand=operand):

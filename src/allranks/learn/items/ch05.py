@@ -387,7 +387,8 @@ def spot_bug(draw: Draw) -> Data:
         {"lines": lines, "answer": step},
         traps,
         feedback_right=f"In step {step}, {cure}.",
-        feedback_else="Every step has one REDUCE from every rank; look for the one that has not.",
+        feedback_else="Every step of the right plan has one REDUCE from every rank; "
+        "look for the line that does not fit.",
     )
 
 

@@ -27,6 +27,7 @@ from allranks.learn.templates import (
     us,
     wrong,
 )
+from allranks.schedule import counted
 
 MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 LARGE_S = 1e9
@@ -112,7 +113,7 @@ def steps(draw: Draw) -> Data:
     key = _price(algorithm, n, n * 1e6).steps
     p = power_of_two(n)
     low = p.bit_length() - 1
-    reach = f"With n = {n}, {low} doublings reach only {p} ranks"
+    reach = f"With n = {n}, {counted(low, 'doubling')} cannot reach more than {p} ranks"
     if algorithm == "binomial":
         traps = [
             trap(2 * low, "M-FLOOR-LG", f"{reach}."),
@@ -127,10 +128,12 @@ def steps(draw: Draw) -> Data:
     else:
         both = 2 if algorithm == "rabenseifner" else 1
         traps = [
-            trap(both * low, "M-FLOOR-LG", f"{reach}; the other {n - p} are folded first."),
+            trap(both * low, "M-FLOOR-LG", f"{reach}; those from rank {p} on are folded."),
             trap(both * low + 1, "M-FOLD-ONE-STEP", f"Here that is {both * low} + 2 = {key}."),
         ]
-        reason = f"{both * low} steps among {p} ranks, one to fold {n - p} and one to unfold."
+        reason = (
+            f"{counted(both * low, 'step')} among {p} ranks, one to fold {n - p} and one to unfold."
+        )
         hint = f"Doubling works among {p} of the {n} ranks; what do the others need?"
     return num(
         f"How many steps does {name} take on {n} ranks? (Where it needs a power of two, the extra "
@@ -196,13 +199,13 @@ def crossover(draw: Draw) -> Data:
     doubling, rabenseifner = _line("recursive_doubling", n), _line("rabenseifner", n)
     ring, binomial = _line("ring", n), _line("binomial", n)
     borders = {
-        "recursive doubling and Rabenseifner": doubling.meets(rabenseifner) / 1e3,
-        "a ring and a binomial tree up and down (not pipelined)": ring.meets(binomial) / 1e3,
-        "a ring and recursive doubling": ring.meets(doubling) / 1e3,
+        "recursive doubling and Rabenseifner": doubling.meets(rabenseifner) / 1e6,
+        "a ring and a binomial tree up and down (not pipelined)": ring.meets(binomial) / 1e6,
+        "a ring and recursive doubling": ring.meets(doubling) / 1e6,
         "a ring and an ideal pipelined double tree (2 ceil(lg n) α + 2 S β)": ring.meets(
             _ideal_tree(n)
         )
-        / 1e3,
+        / 1e6,
     }
     asked = draw.choice(list(borders))
     key = borders.pop(asked)
@@ -210,12 +213,12 @@ def crossover(draw: Draw) -> Data:
         f"{n} ranks ({MACHINE}). At which S do {asked} take the same time for an all-reduce?",
         key,
         [
-            trap(other, "M-ONE-CROSSOVER", f"At {other:.4g} kB {pair} take the same time.")
+            trap(other, "M-ONE-CROSSOVER", f"At {other:.4g} MB {pair} take the same time.")
             for pair, other in borders.items()
         ],
-        unit="kB",
+        unit="MB",
         tolerance=0.01,
-        feedback_right=f"S = {key:.5g} kB: there the αs that one saves cost as much as its bytes.",
+        feedback_right=f"S = {key:.4g} MB: there the αs that one saves cost as much as its bytes.",
         feedback_else="Write both as a α + b S β, and solve for S.",
     )
 
@@ -364,7 +367,7 @@ def order_partners(draw: Draw) -> Data:
     letter = {partner: LETTERS[place] for place, partner in enumerate(shown)}
     answer = [letter[partner] for partner in met]
     swapped = [answer[1], answer[0], *answer[2:]]
-    sizes = listing(f"{count}/{n} S" for count in sent)
+    sizes = listing(f"S/{n // count}" for count in sent)
     return keyed(
         "order",
         f"Rabenseifner's all-reduce on {n} ranks, as MPICH has it. Put the partners of rank {rank} "
@@ -401,8 +404,8 @@ def partner_missing(draw: Draw) -> Data:
         f"{n} ranks all-reduce by recursive doubling. What happens?",
         [
             right(
-                f"The ranks beyond {p} ({n - p} of {n}) hand their vectors over, {p} ranks double, "
-                f"and the sum goes back: {key} steps.",
+                f"The ranks from {p} on ({n - p} of {n}) hand their vectors over, {p} ranks "
+                f"double, and the sum goes back: {key} steps.",
                 f"One step to fold, {low} to double, one to unfold.",
             ),
             wrong(
@@ -417,7 +420,7 @@ def partner_missing(draw: Draw) -> Data:
                 f"{lonely ^ p} would have brought.",
             ),
             wrong(
-                f"The ranks beyond {p} ({n - p} of {n}) hand their vectors over, and {p} ranks "
+                f"The ranks from {p} on ({n - p} of {n}) hand their vectors over, and {p} ranks "
                 f"double: {low + 1} steps.",
                 "M-FOLD-ONE-STEP",
                 f"Without the second one, not all of the {n} ranks have the sum.",

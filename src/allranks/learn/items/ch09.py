@@ -157,8 +157,8 @@ def switch_state(draw: Draw) -> Data:
     word = "step" if done == 1 else "steps"
     return keyed(
         "state",
-        f"{n} ranks all-reduce through one switch that adds, in {k} chunks. {done} {word} are "
-        "done. What does the switch hold? In each cell, choose the ranks whose part is in it.",
+        f"{n} ranks all-reduce through one switch that adds, in {k} chunks. What does the "
+        f"switch hold after {done} {word}? In each cell, choose the ranks whose part is in it.",
         {"world_size": n, "num_switches": 1, "num_chunks": k, "cells": cells},
         traps,
         feedback_right="One chunk more in every step, complete at once, because all ranks send it "

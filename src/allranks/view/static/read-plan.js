@@ -32,7 +32,7 @@ export function readPlan(text) {
   /** @type {any} */
   let data;
   try {
-    data = JSON.parse(text);
+    data = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     return refused("This is no JSON; paste all that allranks schedule --format json prints.");
   }
@@ -40,7 +40,7 @@ export function readPlan(text) {
     return refused('This is no schedule: its "format" must be "allranks.schedule/1".');
   }
   if (data.collective !== "all_reduce") {
-    return refused(`This plane is for all_reduce, and the schedule says ${JSON.stringify(data.collective)}.`);
+    return refused(`This plane is for all_reduce, and the schedule says ${JSON.stringify(data.collective ?? null)}.`);
   }
   const { world_size: n, num_chunks: chunks, steps } = data;
   if (!whole(n, 2, MOST_OWN_RANKS)) return refused(`Here "world_size" must be a whole number from 2 to ${MOST_OWN_RANKS}.`);
@@ -54,7 +54,7 @@ export function readPlan(text) {
     if (wrong) return refused(wrong);
   }
   /** @type {Schedule} */
-  const schedule = { collective: "all_reduce", algorithm: String(data.algorithm ?? "yours"), world_size: n, num_chunks: chunks, root: null, num_switches: 0, steps };
+  const schedule = { collective: "all_reduce", algorithm: typeof data.algorithm === "string" ? data.algorithm : "yours", world_size: n, num_chunks: chunks, root: null, num_switches: 0, steps };
   const unkept = brokenPromise(schedule);
   return unkept ? refused(unkept) : { schedule, problem: null };
 }
