@@ -680,7 +680,17 @@ def test_no_border_case_hangs_on_the_last_digit():
     for call in JUDGES["ramp"].cases():
         if call.function == "crossover":
             efficiency, worlds = call.arguments.values()
-            assert all(abs(efficiency * bound(n, "nvls") - 1) > 1e-3 for n in worlds)
+            gains = {n: efficiency * bound(n, "nvls") for n in worlds}
+            # the one tie is exact in floats
+            assert all(abs(gain - 1) > 1e-3 or (n, gain) == (3, 1.0) for n, gain in gains.items())
+
+
+def test_a_tie_is_no_gain_and_the_answer_is_the_n_after_it():
+    judge = JUDGES["ramp"]
+    (call,) = [each for each in judge.cases() if each.arguments.get("efficiency") == 1.0]
+    assert judge.facts(call, 4)["right"]
+    at_the_tie = judge.facts(call, 3)
+    assert (at_the_tie["right"], at_the_tie["tie"], at_the_tie["slide"]) == (False, True, True)
 
 
 def test_the_reason_given_for_the_ramp_is_what_the_published_points_say():
