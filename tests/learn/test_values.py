@@ -319,6 +319,35 @@ def fit(sizes, seconds):
     assert verdict.misconception == "M-OUTLIER"
 
 
+FIT = """
+from itertools import combinations
+from statistics import median
+
+def fit(sizes, seconds):
+    points = list(zip(sizes, seconds))
+    beta = median((t2 - t1) / (s2 - s1) for (s1, t1), (s2, t2) in combinations(points, 2))
+    alpha = median(t - beta * s for s, t in points)
+    return {}
+"""
+OFF = {
+    "exchanged": ("beta, alpha", "the two numbers are exchanged: alpha comes first"),
+    "microseconds": ("1e6 * alpha, 1e6 * beta", "e+06 times too large"),
+    "a fifth too large": ("1.2 * alpha, 1.2 * beta", "% too large; 10 % is allowed"),
+    "alpha doubled": ("2 * alpha, beta", "alpha is"),
+    "beta doubled": ("alpha, 2 * beta", "beta is"),
+    "below nothing": ("-alpha, beta", "alpha is negative; a time cannot be"),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_a_line_that_is_off_everywhere_does_not_follow_the_disturbed_time(name):
+    returned, said = OFF[name]
+    verdict = judged(FIT.replace("{}", returned), "02_fit_alpha_beta")
+    assert verdict.status == "fail"
+    assert verdict.misconception is None, verdict.message
+    assert said in verdict.message
+
+
 # what a case is called, and what is given away
 
 STATE_CALL = (

@@ -160,7 +160,9 @@ def _ramp_facts(call: Call, answer: object) -> Facts:
 
 UNSAID = {
     **dict.fromkeys(("free", "only_mean", "slide", "tie"), False),
-    **{"answer": None, "model": "", "n": 0},
+    "answer": None,
+    "model": "",
+    "n": 0,
 }
 
 
