@@ -761,6 +761,29 @@ def test_who_serves_every_number_of_ranks_need_not_refuse_any():
     assert judged(BRUCK, "04_recursive_doubling_all_gather").status == "pass"
 
 
+def test_who_serves_what_may_be_refused_passes_at_any_price():
+    source = """
+from allranks import Op, Transfer
+
+def recursive_halving(world_size):
+    n = world_size
+    if n & (n - 1):
+        for s in range(1, n):
+            yield [Transfer(r, (r + s) % n, (r + s) % n, Op.REDUCE) for r in range(n)]
+        return
+    d = n // 2
+    while d:
+        yield [Transfer(r, r ^ d, (r ^ d) - (r ^ d) % d + b, Op.REDUCE)
+               for r in range(n) for b in range(d)]
+        d //= 2
+"""
+    verdict = judged(source, "05_recursive_halving")
+    assert verdict.status == "pass", verdict.message
+    assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 15}
+    slow = judged(source.replace("n & (n - 1)", "n > 1"), "05_recursive_halving")
+    assert slow.status == "fail"
+
+
 def test_no_other_exercise_takes_a_refusal_for_an_answer():
     verdict = judged(body("raise ValueError('root 0 is all that this can serve')\nyield"))
     assert verdict.status == "error"

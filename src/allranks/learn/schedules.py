@@ -95,6 +95,8 @@ class ScheduleJudging(Answered):
     def _missed(
         self, case: Case, counted: Mapping[str, float]
     ) -> Iterator[tuple[str, float, float]]:
+        if may_refuse(self.exercise, case):
+            return  # the stub states no target where nobody has to answer
         for quantity, target in self.exercise.targets.items():
             value = counted[quantity]
             wanted = evaluate(target, numbers(case))
