@@ -913,6 +913,7 @@ def test_uneven_blocks_are_charged_what_the_course_says():
     """73 elements over 4 ranks: 54, 55, 55, 55 elements leave the ranks."""
     source = UNEVEN.solution.read_text(encoding="utf-8")
     request = {"source": source, "filename": "a.py", "entry": ["reduce_scatter"], "library": False}
+    request["more_entries"] = []
     inputs = [np.arange(73) * 10**rank for rank in range(4)]
     with Ranks(request, seconds=5) as four:
         outcome = four.play(Call(inputs, [[19, 18, 18, 18]]))
