@@ -10,7 +10,8 @@ def switch_all_reduce(world_size: int, num_pieces: int) -> Iterator[Step]:
 
     The switch is endpoint `world_size`. It holds nothing at first: a REDUCE into an empty place
     stores what comes, later ones add to it. One rank needs no switch: yield no step.
-    Target for n ranks and k pieces: k + 1 steps, S out of every rank and S into it.
+    Target for n ranks and k pieces: k + 1 steps, each as long as a message of S/k takes; S out of
+    every rank and S into it.
     For n = 2 and k = 2 the steps are: chunk 0 on 0 > 2 and on 1 > 2; then chunk 1 on the same two,
     and chunk 0 on 2 > 0 and on 2 > 1; then chunk 1 on 2 > 0 and on 2 > 1.
     """

@@ -726,6 +726,30 @@ def test_a_refusal_without_a_sentence_does_not_pass():
     assert verdict.first_wrong_event["kind"] == "refusal"
 
 
+ACCIDENTS = {
+    "a number that is none": "int('not a number')",
+    "an index that is not there": "['a', 'b'].index('no such word')",
+    "a call in the line of a raise": "raise ValueError(int('not a number'))",
+    "unpacking": "a, b = [1, 2, 3]",
+}
+
+
+@pytest.mark.parametrize("name", ACCIDENTS)
+def test_a_value_error_that_nobody_raised_on_purpose_is_no_refusal(name):
+    verdict = doubling(f"if world_size & (world_size - 1): {ACCIDENTS[name]}")
+    assert verdict.status == "error", verdict.message
+    assert "n = 3: line 5" in verdict.message
+    assert "raises ValueError" in verdict.message
+
+
+def test_a_sentence_may_be_put_together_over_lines_or_in_a_helper():
+    parts = "raise ValueError(\n        'this needs a '\n        'power of two'\n    )"
+    assert doubling(f"if world_size & (world_size - 1): {parts}").status == "pass"
+    helper = "\ndef refuse():\n    raise ValueError('this needs a power of two')\n"
+    source = DOUBLING.format(guard="if world_size & (world_size - 1): refuse()") + helper
+    assert judged(source, "04_recursive_doubling_all_gather").status == "pass"
+
+
 def test_refusing_what_can_be_served_is_an_error_of_the_file():
     verdict = doubling("if world_size != 4: raise ValueError('I like four ranks only')")
     assert verdict.status == "error"
@@ -735,6 +759,29 @@ def test_refusing_what_can_be_served_is_an_error_of_the_file():
 
 def test_who_serves_every_number_of_ranks_need_not_refuse_any():
     assert judged(BRUCK, "04_recursive_doubling_all_gather").status == "pass"
+
+
+def test_who_serves_what_may_be_refused_passes_at_any_price():
+    source = """
+from allranks import Op, Transfer
+
+def recursive_halving(world_size):
+    n = world_size
+    if n & (n - 1):
+        for s in range(1, n):
+            yield [Transfer(r, (r + s) % n, (r + s) % n, Op.REDUCE) for r in range(n)]
+        return
+    d = n // 2
+    while d:
+        yield [Transfer(r, r ^ d, (r ^ d) - (r ^ d) % d + b, Op.REDUCE)
+               for r in range(n) for b in range(d)]
+        d //= 2
+"""
+    verdict = judged(source, "05_recursive_halving")
+    assert verdict.status == "pass", verdict.message
+    assert verdict.criteria == {"contract": 60, "bandwidth": 25, "latency": 15}
+    slow = judged(source.replace("n & (n - 1)", "n > 1"), "05_recursive_halving")
+    assert slow.status == "fail"
 
 
 def test_no_other_exercise_takes_a_refusal_for_an_answer():

@@ -502,6 +502,22 @@ def reduce_scatter(rank, x, counts):
     assert verdict.misconception is None
 
 
+def test_who_waits_in_large_worlds_is_not_told_that_an_empty_block_is_the_reason():
+    source = UNEVEN.solution.read_text(encoding="utf-8")
+    for n in (2, 3, 4, 8):
+        waits = f"\n    if n == {n}:\n        rank.recv(rank.left, out=x.copy())\n    bounds ="
+        verdict = judged(source.replace("\n    bounds =", waits), UNEVEN)
+        assert verdict.first_wrong_event["kind"] == "deadlock"
+        assert verdict.misconception is None, verdict.message
+
+
+def test_a_wrong_order_in_the_own_block_is_not_called_the_block_of_another():
+    source = UNEVEN.solution.read_text(encoding="utf-8")
+    verdict = judged(source.replace("return partial", "return partial[::-1].copy()"), UNEVEN)
+    assert verdict.first_wrong_event["kind"] == "wrong_sum"
+    assert verdict.misconception is None, verdict.message
+
+
 @pytest.mark.parametrize("name", STUCK)
 def test_ranks_that_do_not_fit_together_are_told_who_and_what(name):
     code, kind, said = STUCK[name]
@@ -857,7 +873,7 @@ def test_inputs_are_fresh_distinct_and_exact():
     assert np.array_equal(np.sum(first, axis=0, dtype=np.float32), exact)
 
 
-def test_the_cases_of_the_course_are_there_and_the_short_ones_come_first():
+def test_the_cases_of_the_course_are_there_and_lengths_keep_their_order():
     cases = list(array_cases(UNEVEN))
     assert ArrayCase(4, 73, "int64", (19, 18, 18, 18)) in [
         dataclasses.replace(case, dtype="int64") for case in cases
@@ -868,8 +884,8 @@ def test_the_cases_of_the_course_are_there_and_the_short_ones_come_first():
     assert {case.dtype for case in cases} == {"int64", "float32"}
     assert {case.length for case in cases} == {0, 3, 73}
     assert all(sum(case.counts) == case.length for case in cases)
-    sizes = [(case.world_size, case.length) for case in cases]
-    assert sizes == sorted(sizes)
+    sizes = [(case.world_size, -case.length) for case in cases]
+    assert sizes == sorted(sizes)  # the manifest begins with the longest
     assert any(0 in case.counts[:-1] and case.counts[-1] for case in cases)
 
 
@@ -897,6 +913,7 @@ def test_uneven_blocks_are_charged_what_the_course_says():
     """73 elements over 4 ranks: 54, 55, 55, 55 elements leave the ranks."""
     source = UNEVEN.solution.read_text(encoding="utf-8")
     request = {"source": source, "filename": "a.py", "entry": ["reduce_scatter"], "library": False}
+    request["more_entries"] = []
     inputs = [np.arange(73) * 10**rank for rank in range(4)]
     with Ranks(request, seconds=5) as four:
         outcome = four.play(Call(inputs, [[19, 18, 18, 18]]))

@@ -319,6 +319,35 @@ def fit(sizes, seconds):
     assert verdict.misconception == "M-OUTLIER"
 
 
+FIT = """
+from itertools import combinations
+from statistics import median
+
+def fit(sizes, seconds):
+    points = list(zip(sizes, seconds))
+    beta = median((t2 - t1) / (s2 - s1) for (s1, t1), (s2, t2) in combinations(points, 2))
+    alpha = median(t - beta * s for s, t in points)
+    return {}
+"""
+OFF = {
+    "exchanged": ("beta, alpha", "the two numbers are exchanged: alpha comes first"),
+    "microseconds": ("1e6 * alpha, 1e6 * beta", "e+06 times too large"),
+    "a fifth too large": ("1.2 * alpha, 1.2 * beta", "% too large; 10 % is allowed"),
+    "alpha doubled": ("2 * alpha, beta", "alpha is"),
+    "beta doubled": ("alpha, 2 * beta", "beta is"),
+    "below nothing": ("-alpha, beta", "alpha is negative; a time cannot be"),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_a_line_that_is_off_everywhere_does_not_follow_the_disturbed_time(name):
+    returned, said = OFF[name]
+    verdict = judged(FIT.replace("{}", returned), "02_fit_alpha_beta")
+    assert verdict.status == "fail"
+    assert verdict.misconception is None, verdict.message
+    assert said in verdict.message
+
+
 # what a case is called, and what is given away
 
 STATE_CALL = (
@@ -680,7 +709,17 @@ def test_no_border_case_hangs_on_the_last_digit():
     for call in JUDGES["ramp"].cases():
         if call.function == "crossover":
             efficiency, worlds = call.arguments.values()
-            assert all(abs(efficiency * bound(n, "nvls") - 1) > 1e-3 for n in worlds)
+            gains = {n: efficiency * bound(n, "nvls") for n in worlds}
+            # the one tie is exact in floats
+            assert all(abs(gain - 1) > 1e-3 or (n, gain) == (3, 1.0) for n, gain in gains.items())
+
+
+def test_a_tie_is_no_gain_and_the_answer_is_the_n_after_it():
+    judge = JUDGES["ramp"]
+    (call,) = [each for each in judge.cases() if each.arguments.get("efficiency") == 1.0]
+    assert judge.facts(call, 4)["right"]
+    at_the_tie = judge.facts(call, 3)
+    assert (at_the_tie["right"], at_the_tie["tie"], at_the_tie["slide"]) == (False, True, True)
 
 
 def test_the_reason_given_for_the_ramp_is_what_the_published_points_say():

@@ -290,9 +290,26 @@ def _answer_or_refusal(
     try:
         return _answer(function, parameters, request, case, engine)
     except ValueError as error:
-        if not case.get("may_refuse"):
+        if not case.get("may_refuse") or not _raised_on_purpose(error, request["filename"]):
             raise
         return {"refused": str(error)[:TEXT_LIMIT]}
+
+
+def _raised_on_purpose(error: ValueError, filename: str) -> bool:
+    """Tell whether a `raise` of the learner's file raised it, and not a call that went wrong."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename != filename:
+        return False
+    opcode = trace.tb_frame.f_code.co_code[trace.tb_lasti]
+    return opcode == _opcode("RAISE_VARARGS")
+
+
+def _opcode(name: str) -> int:
+    import opcode  # noqa: PLC0415 - only a refusal needs it
+
+    return opcode.opmap[name]
 
 
 def _answer(

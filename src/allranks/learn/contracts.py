@@ -98,7 +98,7 @@ CUTS: dict[str, Callable[[int, int], tuple[int, ...]]] = {"split": split, "uneve
 
 
 def array_cases(exercise: Exercise) -> Iterator[ArrayCase]:
-    """Yield every call that is tried, small worlds and short vectors first.
+    """Yield every call that is tried, small worlds first; lengths as in the manifest.
 
     Raises:
         ExerciseError: the manifest names no such cut or dtype.
@@ -107,8 +107,8 @@ def array_cases(exercise: Exercise) -> Iterator[ArrayCase]:
     _known(exercise, "dtypes", exercise.dtypes, DTYPES)
     number = 0
     for n in sorted({*exercise.worlds, *exercise.more_worlds}):
-        lengths = {max(0, int(evaluate(each, {"n": n}))) for each in exercise.lengths}
-        for length in sorted(lengths):
+        lengths = [max(0, int(evaluate(each, {"n": n}))) for each in exercise.lengths]
+        for length in dict.fromkeys(lengths):
             cuts = dict.fromkeys(CUTS[cut](length, n) for cut in exercise.cuts)
             for counts in cuts or (None,):
                 yield ArrayCase(n, length, exercise.dtypes[number % len(exercise.dtypes)], counts)

@@ -9,6 +9,7 @@ by `program.meeting`, which is the meaning that they have for schedules.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +20,7 @@ from allranks.learn import process, relay
 from allranks.learn.contracts import (
     MAX_CODED,
     ArrayCase,
+    Parts,
     array_cases,
     blame,
     coded_inputs,
@@ -67,7 +69,7 @@ class ArrayOutcome(Outcome):
     case: ArrayCase
     fault: Fault | None = None
     output: str = ""
-    right_before: int = 0
+    right_here: int = 0
 
 
 class _CannotRunError(Exception):
@@ -91,7 +93,7 @@ def judge_ranks(exercise: Exercise, request: Mapping[str, Any], *, seconds: floa
 
 
 class RanksJudging(Judging):
-    """Plays the cases, shortest first, until enough is known."""
+    """Plays the cases, small worlds first, until enough is known."""
 
     allowance = Allowance(
         names="ArrayRank alone",
@@ -107,7 +109,7 @@ class RanksJudging(Judging):
         super().__init__(exercise, filename=filename, seconds=seconds)
         self.ranks = ranks
         self.span = span_of(exercise)
-        self.right = 0
+        self.right: Counter[int] = Counter()  # cases that were right, by world size
 
     def verdict(self) -> Verdict:
         """Return the verdict on all cases."""
@@ -141,8 +143,10 @@ class RanksJudging(Judging):
             else next(self._faults(case, inputs, played), None)
         )
         if fault:
-            return ArrayOutcome(case, fault=fault, output=played.output, right_before=self.right)
-        self.right += case.world_size > 1
+            return ArrayOutcome(
+                case, fault=fault, output=played.output, right_here=self.right[case.world_size]
+            )
+        self.right[case.world_size] += 1
         counted = _counted(played.traffic, played.returned)
         missed = tuple(self._missed(case, counted))
         return ArrayOutcome(case, counted=counted, missed=missed, output=played.output)
@@ -203,6 +207,7 @@ class RanksJudging(Judging):
             "element": element,
             "wrong": len(wrong),
             **facts_of_parts(parts, rank, case.world_size),
+            "from_other_block": _lies_outside(parts, self.span(case, rank)),
         }
         return Fault("wrong_sum", f"{message}. {why}" if why else message, facts)
 
@@ -294,13 +299,14 @@ class RanksJudging(Judging):
             **dict.fromkeys(("rank", "src", "dst", "peer", "index", "element", "wrong")),
             "most_got": None,
             "next_block": False,
+            "from_other_block": False,
             **facts_of_parts(None, 0, 1),
             **dict.fromkeys(("bytes_sent_max", "bytes_received_max", "bytes_total"), 0),
             "latency_terms": 0,
             "peak_bytes": 0,
             "messages": 0,
             "kind": None,
-            "right_before": outcome.right_before,
+            "right_here": outcome.right_here,
             **outcome.case.numbers(),
             **outcome.counted,
         }
@@ -308,6 +314,11 @@ class RanksJudging(Judging):
             facts |= outcome.fault.facts
             facts["kind"] = outcome.fault.kind
         return facts
+
+
+def _lies_outside(parts: Parts | None, span: slice) -> bool:
+    """Tell whether a wrong sum is made of an element that the rank does not owe."""
+    return parts is not None and not span.start <= parts.element < span.stop
 
 
 def _complaint(failure: relay.Failure) -> Fault:

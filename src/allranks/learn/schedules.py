@@ -25,12 +25,13 @@ from allranks.learn.judging import MAX_BROKEN, Outcome, plain_text
 from allranks.learn.verdict import Verdict, points
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Topology
+from allranks.units import format_seconds
 from allranks.verify import states, verify
 
 ALPHA_S = 4e-6
 BANDWIDTH = 25e9
 WORDS_OF_A_SENTENCE = 3
-COUNTED = ("latency_terms", "bytes_sent_max", "bytes_received_max", "bytes_total")
+COUNTED = ("latency_terms", "bytes_sent_max", "bytes_received_max", "bytes_total", "seconds")
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class ScheduleJudging(Answered):
     def _missed(
         self, case: Case, counted: Mapping[str, float]
     ) -> Iterator[tuple[str, float, float]]:
+        if may_refuse(self.exercise, case):
+            return  # the stub states no target where nobody has to answer
         for quantity, target in self.exercise.targets.items():
             value = counted[quantity]
             wanted = evaluate(target, numbers(case))
@@ -122,6 +125,8 @@ class ScheduleJudging(Answered):
         return AMOUNTS[quantity](value)
 
     def _target(self, _outcome: Outcome, quantity: str, wanted: float) -> str:
+        if quantity == "seconds":
+            return format_seconds(wanted)
         return f"{wanted:g}" if quantity == "latency_terms" else f"{wanted / WHOLE_BYTES:.4g} S"
 
     def _facts(self, outcome: ScheduleOutcome) -> Mapping[str, Any]:
@@ -155,6 +160,7 @@ AMOUNTS: dict[str, Callable[[float], str]] = {
     "bytes_sent_max": lambda value: f"the busiest rank sends {value / WHOLE_BYTES:.4g} S",
     "bytes_received_max": lambda value: f"the busiest rank receives {value / WHOLE_BYTES:.4g} S",
     "bytes_total": lambda value: f"{value / WHOLE_BYTES:.4g} S move in all",
+    "seconds": lambda value: f"its steps take {format_seconds(value)} with S = 48 MB",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
+from statistics import median
 from typing import Any
 
 from allranks.algorithms import build
@@ -31,6 +32,9 @@ MACHINES = (
     (4e-6, 25e9, 0, 8.0),
     (20e-6, 40e9, 16, 12.0),
 )
+# how near a time is to a line, and a line to the one that the disturbed time bends
+CLOSE, BENT_WITHIN = 0.1, 0.03
+SHARE_FITS = 30
 EXACT = 1e-12
 ALIKE = 1e-9
 
@@ -70,12 +74,14 @@ def _fit_facts(call: Call, answer: object) -> Facts:
         _least_squares(sizes, seconds),
         _least_squares([sizes[i] for i in others], [seconds[i] for i in others]),
     ]
-    followed = alpha + beta * sizes[disturbed]
+    swapped = near(beta, true_alpha, ALPHA_WITHIN) and near(alpha, true_beta, BETA_WITHIN)
     return {
         "alpha": alpha,
         "beta": beta,
         "right": good_alpha and good_beta,
-        "message": _off("alpha", off_alpha, ALPHA_WITHIN)
+        "message": "the two numbers are exchanged: alpha comes first, then beta"
+        if swapped
+        else _off("alpha", off_alpha, ALPHA_WITHIN)
         if not good_alpha
         else _off("beta", off_beta, BETA_WITHIN),
         "one_size": near(beta, seconds[-1] / sizes[-1], 1e-6) and alpha < true_alpha / 2,
@@ -83,27 +89,58 @@ def _fit_facts(call: Call, answer: object) -> Facts:
         "small": format_bytes(sizes[0]),
         "residual": 100 * abs((alpha + beta * sizes[0]) / seconds[0] - 1),
         "rate": beta > 1,
-        "drawn": followed > 1.04 * (true_alpha + true_beta * sizes[disturbed]),
+        "drawn": _drawn((alpha, beta), sizes, seconds, disturbed),
         "odd_size": format_bytes(sizes[disturbed]),
     }
 
 
+def _drawn(
+    line: tuple[float, float], sizes: list[int], seconds: list[float], disturbed: int
+) -> bool:
+    """Tell whether a line comes near the disturbed time and not near the others, or is bent by it.
+
+    A fit of shares that keeps the disturbed time ends between it and the others; any other line
+    that is off has a fault of its own.
+    """
+    alpha, beta = line
+    shares = [(alpha + beta * size) / time for size, time in zip(sizes, seconds, strict=True)]
+    off = [abs(share - 1) for index, share in enumerate(shares) if index != disturbed]
+    if abs(shares[disturbed] - 1) <= CLOSE:
+        return median(off) > CLOSE
+    bent = _least_shares(sizes, seconds)
+    return all(near(*pair, BENT_WITHIN) for pair in zip(line, bent, strict=True))
+
+
 def _off(name: str, share: float, allowed: float) -> str:
     """Return the sentence on an estimate; how far it is off, but not what is right."""
+    if share < -1:
+        return f"{name} is negative; a time cannot be"
     percent = 100 * abs(share)
     amount = f"{percent:.3g} %" if percent < 1000 else f"{abs(share) + 1:.3g} times"  # noqa: PLR2004
     side = "too large" if share > 0 else "too small"
     return f"{name} is {amount} {side}; {100 * allowed:.0f} % is allowed"
 
 
-def _least_squares(sizes: list[int], seconds: list[float]) -> tuple[float, float]:
-    """Return alpha and beta of the line with the least squares of seconds, all alike."""
-    mean_size, mean_time = sum(sizes) / len(sizes), sum(seconds) / len(seconds)
-    above = sum(
-        (size - mean_size) * (time - mean_time) for size, time in zip(sizes, seconds, strict=True)
-    )
-    beta = above / sum((size - mean_size) ** 2 for size in sizes)
+def _least_squares(
+    sizes: list[int], seconds: list[float], weights: list[float] | None = None
+) -> tuple[float, float]:
+    """Return alpha and beta of the line with the least squares of seconds, weighted or not."""
+    points = list(zip(weights or [1.0] * len(sizes), sizes, seconds, strict=True))
+    total = sum(weight for weight, _, _ in points)
+    mean_size = sum(weight * size for weight, size, _ in points) / total
+    mean_time = sum(weight * time for weight, _, time in points) / total
+    above = sum(weight * (size - mean_size) * (time - mean_time) for weight, size, time in points)
+    beta = above / sum(weight * (size - mean_size) ** 2 for weight, size, _ in points)
     return mean_time - beta * mean_size, beta
+
+
+def _least_shares(sizes: list[int], seconds: list[float]) -> tuple[float, float]:
+    """Return alpha and beta where errors count as shares of the line, the disturbed one too."""
+    weights = [time**-2 for time in seconds]
+    for _ in range(SHARE_FITS):
+        alpha, beta = _least_squares(sizes, seconds, weights)
+        weights = [(alpha + beta * size) ** -2 for size in sizes]
+    return alpha, beta
 
 
 # the price of a schedule

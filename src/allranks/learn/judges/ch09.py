@@ -119,6 +119,7 @@ RANGES = (
     (0.84, (8, 16, 32, 72)),
     (0.45, range(2, 73)),
     (0.9, (2, 3)),
+    (1.0, range(2, 9)),  # a tie at 3, where the bound is 1 exactly
 )
 
 
@@ -157,7 +158,12 @@ def _ramp_facts(call: Call, answer: object) -> Facts:
     return (_border_facts if call.function == "crossover" else _fit_facts)(call, answer)
 
 
-UNSAID = {"free": False, "only_mean": False, "slide": False, "answer": None, "model": "", "n": 0}
+UNSAID = {
+    **dict.fromkeys(("free", "only_mean", "slide", "tie"), False),
+    "answer": None,
+    "model": "",
+    "n": 0,
+}
 
 
 def _fit_facts(call: Call, answer: Any) -> Facts:  # noqa: ANN401
@@ -224,7 +230,8 @@ def _border_facts(call: Call, answer: object) -> Facts:
     elif due is not None and n > due:
         message = f"NVLS is faster than the ring below n = {shown(n)} already"
     slide = not right and n == _first_above(efficiency, worlds, "tree")
-    return {**UNSAID, "right": right, "message": message, "slide": slide, "answer": n}
+    tie = n in worlds and near(efficiency * bound(n, "nvls"), 1, ALIKE)
+    return {**UNSAID, "right": right, "message": message, "slide": slide, "tie": tie, "answer": n}
 
 
 def _first_above(efficiency: float, worlds: list[int], model: str) -> int | None:
