@@ -45,7 +45,7 @@ make_venv() {
     return
   fi
   python=$(find_python)
-  if [ -e "$venv" ]; then
+  if [ -e "$venv" ] || [ -L "$venv" ]; then
     echo "set-up: $venv does not run here (another folder, or another Python); making it anew"
     rm -rf "$venv"
   fi

@@ -23,7 +23,8 @@ def crossover(efficiency: float, n_range: list[int]) -> int | None:
 
     Take the model that fits: the gain is efficiency * bound(n) of "nvls". `n_range` rises.
 
-    Target: the first n with a gain above 1.
+    Target: the first n with a gain above 1. A tie is no gain, and floats are rounded: ask whether
+    it is above 1 + 1e-9.
     For an efficiency of 0.9 it is 4, if 4 is in the range: at 2 and 3 the bound is at most 1.
     """
     # TODO: at which n does the gain pass 1?

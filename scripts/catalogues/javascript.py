@@ -35,6 +35,7 @@ MACHINERY = {
     *("removeEventListener", "setProperty", "toggle", "define", "dispatchEvent", "getElementById"),
     *("Error", "TypeError", "RangeError", "RegExp", "CustomEvent", "split", "includes"),
     *("matchMedia", "fetch", "replace", "startsWith", "endsWith", "join"),
+    "verbatim",
 }
 ATTRIBUTES = 1
 """Where `h` and `s` take the attributes of an element; its children follow."""

@@ -33,7 +33,8 @@ SAID = """() => [...document.querySelectorAll("article *")]
     const found = [];
     while (walker.nextNode()) {
       const parent = walker.currentNode.parentElement;
-      if (!parent.closest("script, style, .ar-caption, .ar-fallback, code, .ar-stem, .ar-option")) {
+      const given = "script, style, pre, code, .ar-caption, .ar-fallback, .ar-stem, .ar-option";
+      if (!parent.closest(given)) {
         found.push(walker.currentNode.data.trim());
       }
     }
@@ -46,6 +47,7 @@ ENGLISH = re.compile(r"\b(?=[A-Za-z]*[aeioucnsyAEIOUCNSY])[A-Za-z]{3,}\b")
 # Names: of algorithms, operations, labels and units. They are the same in every language.
 NAMES = {
     *("copy", "reduce", "binomial", "chain", "flat", "ring", "scatter", "all", "gather", "bruck"),
+    *("Ring", "Star", "Bruck", "Rabenseifner", "src", "dst", "root", "Broadcast"),
     *("island", "fabric", "pcie", "workstation"),
     *("COPY", "REDUCE", "SIMULATED", "MEASURED", "CPU", "GPU", "bench", "direct", "pat", "PAT"),
 }

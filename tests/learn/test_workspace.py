@@ -144,3 +144,9 @@ def test_a_rule_for_passing_that_is_none_is_named(tmp_path):
     (tmp_path / "exercises.toml").write_text(manifest, encoding="utf-8")
     with pytest.raises(ExerciseError, match="goal is 'luck'"):
         load_manifest(tmp_path)
+
+
+def test_a_solution_that_is_a_function_of_the_library_shows_it():
+    text = solution("01_gather_to_root")
+    assert "def flat_gather(" in text
+    assert text.index("def flat_gather(") < text.index("# Why: ")

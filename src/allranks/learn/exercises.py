@@ -7,6 +7,9 @@ the learner alone. Nothing here overwrites a file there.
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import os
 import re
 import tomllib
@@ -24,6 +27,7 @@ SMALL_WORLD = 8
 KINDS = ("schedule", "value", "ranks")
 GOALS = ("targets", "contract")
 STARTERS = ("empty", "wrong")
+_ALGORITHMS = "allranks.algorithms"
 
 
 class ExerciseError(ValueError):
@@ -308,8 +312,21 @@ def hint(name: str, number: int) -> str:
 def solution(name: str) -> str:
     """Return the course's own solution as source text, followed by why it works.
 
+    Where the solution is a function of the library, its source is shown too.
+
     Raises:
         ExerciseError: no such exercise.
     """
     exercise = find_exercise(name)
-    return f"{exercise.solution.read_text(encoding='utf-8')}\n# Why: {exercise.why}\n"
+    text = exercise.solution.read_text(encoding="utf-8")
+    return "\n".join([text, *_from_the_library(text), f"# Why: {exercise.why}\n"])
+
+
+def _from_the_library(solution: str) -> Iterator[str]:
+    """Yield the source of every function that a solution takes from the library's algorithms."""
+    for node in ast.parse(solution).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_ALGORITHMS):
+            module = importlib.import_module(node.module or "")
+            for each in node.names:
+                source = inspect.getsource(getattr(module, each.name))
+                yield f"# {each.name} in {node.module}:\n\n{source}"

@@ -138,7 +138,7 @@ def bound_by(draw: Draw) -> Data:
     fits = [each for each in sizes if (each < half / 8 if small else each > half * 8)]
     nbytes = draw.choice(fits or [half / 10 if small else half * 10])
     share = alpha / _message(nbytes, link)
-    part = f"α is {share:.1%} of {us(_message(nbytes, link))}; n½ is {size(half)}"
+    part = f"α is {100 * share:.3g} % of {us(_message(nbytes, link))}; n½ is {size(half)}"
     key = "Halve α." if small else "Double the bandwidth."
     other = "Double the bandwidth." if small else "Halve α."
     return choice(

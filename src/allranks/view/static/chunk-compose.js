@@ -8,7 +8,7 @@ import { rowsTable } from "./compose-table.js";
 import { chooseSegment, picker, segmented } from "./controls.js";
 import { dataOf, h, whenParsed } from "./dom.js";
 import { states } from "./engine.js";
-import { bytes, plural, significant, words } from "./format.js";
+import { bytes, plural, say, significant, words } from "./format.js";
 import { makeGate } from "./gate.js";
 import { recall } from "./memory.js";
 import { ANSWERED } from "./player.js";
@@ -143,10 +143,10 @@ export class ChunkCompose extends HTMLElement {
       this.buttons.append(made);
       return made;
     };
-    button("Check", "ar-check", () => this.check());
+    button(say("Check"), "ar-check", () => this.check());
     button("New step", "ar-plain-button", () => this.look(this.schedule.steps.length));
-    this.undoButton = button("Undo", "ar-plain-button", () => this.undo());
-    button("Reset", "ar-plain-button", () => this.change(this.base.schedule, this.base.at, "The board is as it was at the start."));
+    this.undoButton = button(say("Undo"), "ar-plain-button", () => this.undo());
+    button(say("Reset"), "ar-plain-button", () => this.change(this.base.schedule, this.base.at, "The board is as it was at the start."));
   }
 
   // ---- what a reader does ----
@@ -435,7 +435,7 @@ export class ChunkCompose extends HTMLElement {
     /** @param {string} term @param {string} value @param {string} small */
     const read = (term, value, small) => h("div", {}, h("dt", {}, term), h("dd", {}, h("b", {}, value), h("small", {}, small)));
     this.reads.replaceChildren(
-      read("steps", String(now.steps), plural(now.transfers, "transfer")),
+      read(say("steps"), String(now.steps), plural(now.transfers, "transfer")),
       read("one after another", plural(now.inTurn, "message"), "through the busiest port"),
       read("bytes of the busiest rank", bytes(now.busiest), who),
       read("promised places", this.verdict ? `${done} of ${promised}` : `? of ${promised}`, this.verdict ? "are right at the end" : "press Check"),

@@ -4,7 +4,7 @@
 import { chooseSegment, segmented, slider } from "./controls.js";
 import { range } from "./algorithms/base.js";
 import { dataOf, h, s, whenParsed } from "./dom.js";
-import { significant } from "./format.js";
+import { say, significant } from "./format.js";
 import { bestEfficiency, describe, machineOf, percent, ratio, residuals, rms, signed, spread, used } from "./fit.js";
 
 /** @typedef {import("./fit.js").Fit} Fit */
@@ -241,14 +241,14 @@ export class ChunkFit extends HTMLElement {
         const predicted = significant(fit.efficiency * ratio(model, point.n), 4);
         return row ? [predicted, signed(row.off), row.needed.toFixed(3)] : [predicted, "–", "–"];
       });
-      const gain = point.gain === null ? `${point.chosen} taken` : significant(point.gain, 4);
+      const gain = point.gain === null ? say(`${point.chosen} taken`) : significant(point.gain, 4);
       return h("tr", {}, h("th", { scope: "row" }, String(point.n)), ...[gain, ...cells].map((text) => h("td", {}, text)));
     });
     /** @param {string} title @param {string[]} cells */
     const sum = (title, cells) => h("tr", { class: "ar-sum" }, h("th", { scope: "row", colspan: 2 }, title), ...cells.map((text) => h("td", {}, text)));
     body.push(
       sum("root mean square", rows.flatMap(({ now }) => ["", percent(rms(now)), ""])),
-      sum("least squares", rows.flatMap(({ model, best }) => [`e = ${best.toFixed(3)}`, percent(rms(residuals(model, machine, best))), `spread ${percent(spread(residuals(model, machine, best)))}`])),
+      sum("least squares", rows.flatMap(({ model, best }) => [`e = ${best.toFixed(3)}`, percent(rms(residuals(model, machine, best))), say(`spread ${percent(spread(residuals(model, machine, best)))}`)])),
     );
     this.table.replaceChildren(h("div", { class: "ar-table ar-fit-table", tabindex: 0, role: "group", "aria-label": "Published gains and both models" }, h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...body))));
   }

@@ -3,7 +3,7 @@
 
 import { picker, slider } from "./controls.js";
 import { h } from "./dom.js";
-import { bytes, list, plural, rate, time as seconds } from "./format.js";
+import { bytes, list, plural, rate, say, time as seconds } from "./format.js";
 import { PlayerElement } from "./player.js";
 import { bytesGain, counters, gain, plans, result, times } from "./ports.js";
 
@@ -210,7 +210,7 @@ export class ChunkPorts extends PlayerElement {
   /** @param {Ports} ports */
   makeTable(ports) {
     const open = this.table.querySelector("details")?.open ?? false;
-    const head = ["plan", "steps", "time", "against the ring", "by bytes alone", "rank out", "rank in", "switch in", "switch out"];
+    const head = [say("plan"), say("steps"), say("time"), "against the ring", "by bytes alone", "rank out", "rank in", "switch in", "switch out"];
     const body = this.plans.map((plan) => {
       const last = counters(plan, plan.total);
       const texts = [String(plan.ends.length), seconds(plan.total), times(gain(this.plans, plan)), times(bytesGain(this.plans, plan)), bytes(last.out), bytes(last.into), plan.ports ? bytes(last.switchIn) : "no switch", plan.ports ? bytes(last.switchOut) : "no switch"];

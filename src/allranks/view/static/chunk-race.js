@@ -271,9 +271,9 @@ export class ChunkRace extends PlayerElement {
     const height = TOP + this.lanes.length * this.rowH;
     const width = narrow ? this.laneX + this.laneW + 14 : this.room;
     const svg = s("svg", { class: "ar-svg", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${race.title}. The sentence and the table below say who wins.` });
-    const { factor, unit } = race.count === "steps" ? { factor: 1, unit: "steps" } : timeUnit(this.total);
+    const { factor, unit } = race.count === "steps" ? { factor: 1, unit: say("steps") } : timeUnit(this.total);
     const scale = this.laneW / (this.total || 1);
-    svg.append(s("text", { x: this.laneX, y: 14, class: "ar-axis" }, race.count === "steps" ? "steps" : `time in ${unit}, true to cost`));
+    svg.append(s("text", { x: this.laneX, y: 14, class: "ar-axis" }, race.count === "steps" ? say("steps") : `time in ${unit}, true to cost`));
     for (const tick of ticks(this.total * factor, this.laneW / 70)) {
       const x = this.laneX + (tick / factor) * scale;
       const anchor = x > this.laneX + this.laneW - 12 ? "end" : tick === 0 ? "start" : "middle";

@@ -3,6 +3,7 @@
 
 import { range } from "./algorithms/base.js";
 import { h } from "./dom.js";
+import { say } from "./format.js";
 
 /** @typedef {import("./compose.js").Schedule} Schedule */
 /** @typedef {import("./compose.js").Transfer} Transfer */
@@ -46,7 +47,7 @@ function row(schedule, hand, number, index, transfer) {
   const ranks = numbers(schedule.world_size);
   const gone = h("button", { type: "button", class: "ar-row-button", "aria-label": `Delete ${where}`, title: "Delete", "data-key": `${key}-delete` }, "×");
   gone.addEventListener("click", () => hand.remove(number, index));
-  const stepOptions = [...numbers(schedule.steps.length), /** @type {[string, string]} */ ([String(schedule.steps.length), "new"])];
+  const stepOptions = [...numbers(schedule.steps.length), /** @type {[string, string]} */ ([String(schedule.steps.length), say("new")])];
   return h("tr", { class: wrong || blamed ? "ar-blamed" : null, title: wrong?.message ?? null },
     h("td", {}, wrong || blamed ? h("span", { class: "ar-row-sign", role: "img", "aria-label": blamed ? "the first wrong event" : "cannot be played" }, "✗") : null, pick(`step of ${where}`, stepOptions, String(number), `${key}-step`, (value) => hand.move(number, index, Number(value)))),
     h("td", {}, pick(`sender of ${where}`, ranks, String(src), `${key}-src`, (value) => put(0, value))),
@@ -59,7 +60,7 @@ function row(schedule, hand, number, index, transfer) {
 /** @param {Schedule} schedule @param {Hand} hand the row with which a transfer is added without dragging */
 function freshRow(schedule, hand) {
   const ranks = numbers(schedule.world_size);
-  const steps = [...numbers(schedule.steps.length), /** @type {[string, string]} */ ([String(schedule.steps.length), "new"])];
+  const steps = [...numbers(schedule.steps.length), /** @type {[string, string]} */ ([String(schedule.steps.length), say("new")])];
   const picks = [
     pick("step of a new transfer", steps, String(hand.step), "new-step", () => {}),
     pick("sender of a new transfer", ranks, "0", "new-src", () => {}),

@@ -3,7 +3,7 @@
 
 import { range } from "./algorithms/base.js";
 import { block, ends, endpoints, split, standing, states } from "./engine.js";
-import { letter, list, plural, words } from "./format.js";
+import { letter, list, plural, verbatim, words } from "./format.js";
 import { exactly, lacking, once, sumText, twice } from "./verify/parts.js";
 
 /** @typedef {import("./engine.js").Schedule} Schedule */
@@ -264,5 +264,5 @@ export function asPython(schedule) {
     return `        [\n${rows.join("\n")}\n        ],`;
   });
   const inside = steps.length ? `\n${steps.join("\n")}\n    ` : "";
-  return `import allranks as ar\n\nplan = ar.Schedule(\n    "${schedule.collective}", "${NAME}",\n    world_size=${schedule.world_size}, num_chunks=${schedule.num_chunks}${root},\n    steps=[${inside}],\n)\n`;
+  return verbatim(`import allranks as ar\n\nplan = ar.Schedule(\n    "${schedule.collective}", "${NAME}",\n    world_size=${schedule.world_size}, num_chunks=${schedule.num_chunks}${root},\n    steps=[${inside}],\n)\n`);
 }

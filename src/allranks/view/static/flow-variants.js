@@ -4,6 +4,7 @@
 import { chooseSegment, segmented } from "./controls.js";
 import { h } from "./dom.js";
 import { BUGS } from "./variants.js";
+import { say } from "./format.js";
 
 /** @typedef {import("./scene.js").Flow} Flow */
 
@@ -30,11 +31,11 @@ export function variantControls(flow, change, now) {
     });
     groups.push({ legend, group: made, of, none });
   };
-  if (asked["reverse"]) group("Film", "forward", [["forward", "forwards"], ["reversed", "backwards"]]);
+  if (asked["reverse"]) group(say("Film"), "forward", [["forward", say("forwards")], ["reversed", say("backwards")]]);
   if (asked["start"]) group("Rank r starts with chunk", "r-1", [["r-1", "r − 1"], ["shifted", "r"]]);
   if (asked["bugs"]) {
     const offered = Array.isArray(asked["bugs"]) ? BUGS.filter((name) => /** @type {unknown[]} */ (asked["bugs"]).includes(name)) : BUGS;
-    group("Plant a bug", "no-bug", [["no-bug", "none"], ...offered.map((name) => /** @type {[string, string]} */ ([name, BUG_NAMES[name] ?? name]))]);
+    group("Plant a bug", "no-bug", [["no-bug", say("none")], ...offered.map((name) => /** @type {[string, string]} */ ([name, BUG_NAMES[name] ?? name]))]);
   }
   /** @param {string[]} variants */
   const put = (variants) => {

@@ -112,3 +112,11 @@ export function ticks(total, most) {
   const count = Math.floor(total / step + 1e-9);
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
+
+/**
+ * A text that is the same in every language, such as code: it stays out of the catalogue.
+ * @param {string} text @returns {string}
+ */
+export function verbatim(text) {
+  return text;
+}

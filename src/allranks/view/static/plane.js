@@ -4,7 +4,7 @@
 
 import { bitLength, range } from "./algorithms/base.js";
 import { powerOfTwo } from "./algorithms/doubling.js";
-import { bytes as sizeText, plural, significant, time as seconds } from "./format.js";
+import { bytes as sizeText, plural, say, significant, time as seconds } from "./format.js";
 
 /** @typedef {import("./price.js").Machine} Machine */
 /**
@@ -221,7 +221,7 @@ export function result(plane, all) {
   const where = `${plural(plane.n, "rank")}, S = ${sizeText(plane.nbytes)}, ${plane.machine}`;
   const names = first.map(nameOf).join(" and ");
   const behind = all.filter((point) => !point.ideal && !first.includes(point)).sort((a, b) => a.seconds - b.seconds)[0];
-  const lead = behind ? ` Next: ${nameOf(behind)}, ${seconds(behind.seconds)}.` : "";
+  const lead = behind ? say(` Next: ${nameOf(behind)}, ${seconds(behind.seconds)}.`) : "";
   const ideal = all.find((point) => point.ideal && point.seconds < best.seconds * (1 - 1e-9));
   const beyond = ideal ? ` The formula of the ideal double tree says ${seconds(ideal.seconds)}.` : "";
   return `First (${where}): ${names} with ${significant(best.alphas)} α and ${significant(best.bytes, 4)} S, ${seconds(best.seconds)}.${lead}${beyond}`;

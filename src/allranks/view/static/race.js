@@ -3,7 +3,7 @@
 
 import { build } from "./algorithms.js";
 import { range } from "./algorithms/base.js";
-import { bytes, plural, time as seconds, words } from "./format.js";
+import { bytes, plural, say, time as seconds, words } from "./format.js";
 import { bestChunks, cost, runsOn, sentByStep, stepSeconds } from "./price.js";
 import { asBuilt, parameterWords } from "./rebuild.js";
 
@@ -137,5 +137,5 @@ export function result(race, all) {
   const lead = behind && best > 0 ? ` Next is ${behind.title}, ${timesAsLong(behind.total / best)} times as long.` : "";
   const head = names.length > 1 ? `${names.join(" and ")} finish together` : `${names[0]} wins`;
   const where = `${plural(race.n, "rank")}, S = ${bytes(race.nbytes)}`;
-  return `Counted in ${race.count === "steps" ? "steps" : "time"}: ${head} with ${show(best)} (${where}).${lead}`;
+  return `Counted in ${race.count === "steps" ? say("steps") : say("time")}: ${head} with ${show(best)} (${where}).${lead}`;
 }

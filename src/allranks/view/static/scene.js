@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { columnOf, columns } from "./columns.js";
 import { holds, play, receive, split, standing, startState } from "./engine.js";
-import { aboveBound, bytes, plural, time as seconds } from "./format.js";
+import { aboveBound, bytes, plural, say, time as seconds } from "./format.js";
 import { phasesOf } from "./phases.js";
 import { cost, lowerBound, stepSeconds, timeline } from "./price.js";
 
@@ -74,7 +74,7 @@ export function clocks(flow) {
 
 /** @type {Record<Clock, string>} */
 export const CLOCK_NAMES = {
-  steps: "steps",
+  steps: say("steps"),
   lockstep: "time, lock-step",
   data_driven: "time, data-driven",
   measured: "measured time",

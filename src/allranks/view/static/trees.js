@@ -4,7 +4,7 @@
 import { range } from "./algorithms/base.js";
 import { doubleTree } from "./algorithms/double_tree.js";
 import { ceilLg } from "./plane.js";
-import { list, plural, significant } from "./format.js";
+import { list, plural, say, significant } from "./format.js";
 
 /** A rank in one tree. @typedef {{parent: number, children: number[], depth: number}} Place */
 /** @typedef {{rank: number, trees: [Place, Place], bytes: number}} Member bytes are sent, in S */
@@ -73,5 +73,5 @@ export function tellTrees(all) {
 /** @param {Member[]} all @param {number} tree @returns {string} "tree 0, parents of ranks 0 to 5: none, 2, 4, 2, 0, 4" */
 export function parentsText(all, tree) {
   const up = all.map((member) => member.trees[tree === 0 ? 0 : 1].parent);
-  return `Tree ${tree}, parents of ranks 0 to ${all.length - 1}: ${up.map((parent) => (parent === NOBODY ? "none" : String(parent))).join(", ")}.`;
+  return `Tree ${tree}, parents of ranks 0 to ${all.length - 1}: ${up.map((parent) => (parent === NOBODY ? say("none") : String(parent))).join(", ")}.`;
 }
