@@ -59,8 +59,8 @@ def predict_gain(draw: Draw) -> Data:
     return choice(
         draw,
         "A switch joins all GPUs of a node. With NVLS it can read a value on every GPU and add, "
-        "and it can write to every GPU. An all-reduce may use it in place of a ring. How large is the "
-        f"gain of NVLS with 2, 3 and {many} GPUs, for a large vector?",
+        "and it can write to every GPU. An all-reduce may use it in place of a ring. How large is "
+        f"the gain of NVLS with 2, 3 and {many} GPUs, for a large vector?",
         [
             right(
                 f"2 GPUs lose, 3 gain nothing, {many} gain.",
