@@ -154,7 +154,7 @@ def latex(formula: str, unit: str = "") -> str:
 
     >>> latex("2*(n-1)/n", "S")
     '2\\frac{n-1}{n}S'
-    >>> latex("n-2+k", r"\\alpha"), latex("1", "S")
+    >>> latex("n-2+k", r"\alpha"), latex("1", "S")
     ('(n-2+k)\\alpha', 'S')
     """
     tree = ast.parse(formula, mode="eval").body
