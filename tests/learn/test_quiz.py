@@ -130,7 +130,7 @@ def test_numbers_change_with_the_seed_unless_the_question_has_none(item_id):
 
 
 def test_every_chapter_has_enough_items_and_a_prediction():
-    chapters = sorted({each.partition("-")[0] for each in ITEMS})
+    chapters = sorted({each[:2] for each in ITEMS if each[:2].isdigit()})
     assert {"00", "03", "04"} <= set(chapters)
     for chapter in chapters:
         assert len(item_ids(chapter)) >= 7

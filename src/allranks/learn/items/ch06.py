@@ -273,7 +273,7 @@ def speed_up(draw: Draw) -> Data:
                 f"The first one sends {n - 1} S, but the second one does not send S: {each}.",
             ),
         ],
-        unit="times",
+        unit=None,
         tolerance=0.005,
         feedback_right=f"n/2: {each}. With two ranks there is no difference.",
         feedback_else="Divide (n - 1) S by 2(n - 1)/n S.",

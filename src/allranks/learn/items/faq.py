@@ -86,8 +86,16 @@ def what_nccl_stands_for(draw: Draw) -> Data:
                 "NVIDIA Collective Communications Library.",
                 "A library: one implementation of the collectives, for NVIDIA's GPUs.",
             ),
-            wrong("Native CUDA Collective Layer.", "M-NCCL-IS-COLLECTIVES"),
-            wrong("Network Collective Communication Language.", "M-NCCL-IS-COLLECTIVES"),
+            wrong(
+                "Native CUDA Collective Layer.",
+                "M-NCCL-IS-COLLECTIVES",
+                "The N is for NVIDIA, which makes it.",
+            ),
+            wrong(
+                "Network Collective Communication Language.",
+                "M-NCCL-IS-COLLECTIVES",
+                "It is a library, no language.",
+            ),
         ],
     )
 
@@ -233,10 +241,15 @@ def which_tree(draw: Draw) -> Data:
                 f"The {nodes} nodes, as a double tree; inside each node the GPUs form a chain.",
                 "Each of the two trees carries half of the data.",
             ),
-            wrong(f"All {nodes * 8} GPUs, as one binary tree.", "M-NCCL-TREE-GPUS"),
+            wrong(
+                f"All {nodes * 8} GPUs, as one binary tree.",
+                "M-NCCL-TREE-GPUS",
+                f"Here {nodes} nodes are joined, not {nodes * 8} GPUs.",
+            ),
             wrong(
                 "The GPUs inside each node; between nodes there is a ring.",
                 "M-NCCL-TREE-GPUS",
+                "It is the other way: the tree is between the nodes.",
             ),
         ],
     )
@@ -257,8 +270,16 @@ def without_gpu(draw: Draw) -> Data:
                 f"It takes {plan.steps} steps, and every rank sends the same bytes.",
                 "Steps and bytes belong to the schedule.",
             ),
-            wrong("It takes the same time.", "M-CPU-IS-GPU"),
-            wrong("It reaches the same bandwidth.", "M-CPU-IS-GPU"),
+            wrong(
+                "It takes the same time.",
+                "M-CPU-IS-GPU",
+                "A GPU's links have another α and another β.",
+            ),
+            wrong(
+                "It reaches the same bandwidth.",
+                "M-CPU-IS-GPU",
+                "Bandwidth is bytes over time, and the time is another.",
+            ),
         ],
     )
 

@@ -46,8 +46,10 @@ function offerBack(figure, source) {
 
 /** Sets the figure that the page's address names to the state that it asks for: `?step=2#fig-ring`. */
 export function showAsked() {
-  const figure = document.getElementById(window.location.hash.slice(1));
-  const state = new URLSearchParams(window.location.search);
+  const place = globalThis.location;
+  if (!place?.hash) return;
+  const figure = document.getElementById(place.hash.slice(1));
+  const state = new URLSearchParams(place.search);
   if (!figure || ![...state].length || !("apply" in figure) || typeof figure.apply !== "function") return;
   const apply = figure.apply.bind(figure);
   whenParsed(() => {
