@@ -29,6 +29,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copytree(ROOT / "book" / folder, book / folder)
     (book / "page.md").write_text("# Grüße\n\nα, β\n", encoding="utf-8")
     shutil.copy(ROOT / "_config.yml", root)
+    shutil.copy(ROOT / "book" / "references.bib", book)
     (root / "_toc.yml").write_text("format: jb-book\nroot: book/page\n", encoding="utf-8")
     monkeypatch.setattr(building, "project", lambda: root)
     return root
@@ -59,7 +60,10 @@ def test_a_build_happens_once_and_again_when_a_page_changes(
 @pytest.mark.book
 def test_a_broken_page_is_named_and_the_next_build_tries_again(tiny: Path) -> None:
     page = tiny / "book" / "page.md"
-    page.write_text("# T\n\n[x](nowhere.md)\n\nIt takes {engine}`1 / 0 | us`.\n", encoding="utf-8")
+    page.write_text(
+        '# T\n\n[x](nowhere.md)\n\nIt takes {engine}`steps("broadcast", "flat", n=2) / 0 | us`.\n',
+        encoding="utf-8",
+    )
     for _ in range(2):
         with pytest.raises(BuildFailed, match=r"book/page\.md.*ZeroDivisionError") as caught:
             build(quiet=True)
