@@ -189,8 +189,7 @@ def test_a_first_visit_is_light(book: Path, soups: dict[str, BeautifulSoup]) -> 
         files |= {path.resolve() for path in (book / "_static" / "fonts").glob("*latin*.woff2")}
         files |= {path.resolve() for path in (book / "_static" / "fonts").glob("ar-math.woff2")}
         weight = sum(path.stat().st_size for path in files)
-        # ten kinds of figures in one script; more of them must not be loaded on every page
-        assert weight < 1_250_000, (page, weight)
+        assert weight < 1_000_000, (page, weight)
 
 
 def test_the_book_is_up_to_date_after_a_build(book: Path) -> None:

@@ -390,3 +390,13 @@ def test_the_cheat_sheet_prints_on_one_page_with_its_title(visit: Visit) -> None
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+@BOTH
+def test_a_link_from_another_page_sets_the_figure_that_it_names(base: str, visit: Visit) -> None:
+    page = visit("book/appendix/faq.html", base=base)
+    page.get_by_role("link", name="the ring with the other clock").click()
+    page.wait_for_url("**/04-all-gather.html?clock=data_driven#fig-ring")
+    figure = page.locator("#fig-ring")
+    expect(figure.get_by_role("radio", name="time, data-driven")).to_be_checked()
+    expect(figure.locator(".ar-frame")).to_be_in_viewport()

@@ -76,7 +76,7 @@ def words_of(data: Any) -> Iterator[str]:
 def english(page: Page, url: str, script: str) -> tuple[list[str], set[str]]:
     """Return what the figures of a page say with this script, and what of it is English."""
     page.route(
-        "**/_static/allranks.js*",
+        "**/_static/allranks*.js*",
         lambda route: route.fulfill(content_type="text/javascript; charset=utf-8", body=script),
     )
     page.goto(url)

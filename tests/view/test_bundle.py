@@ -5,7 +5,15 @@ import subprocess
 
 import pytest
 
-from allranks.view.bundle import bundle, page_script, stylesheet, widget_module, write
+from allranks.view.bundle import (
+    bundle,
+    elements,
+    elements_in,
+    page_script,
+    stylesheet,
+    widget_module,
+    write,
+)
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(
@@ -18,6 +26,8 @@ globalThis.customElements = { get: (name) => known.get(name), define: (n, c) => 
 const node = () => ({});
 globalThis.document = { addEventListener() {}, createElement: node, createElementNS: node };
 """
+
+DEFINED = "\nconsole.log([...known.keys()].sort().join(' '));"
 
 
 def modules(folder, **texts):
@@ -69,12 +79,28 @@ def test_modules_of_a_folder_are_joined_too(tmp_path):
 
 @needs_node
 def test_the_page_script_is_one_classic_script_that_defines_the_elements(tmp_path):
-    text = FAKE_PAGE + page_script() + "\nconsole.log([...known.keys()].sort().join(' '));"
+    text = FAKE_PAGE + page_script() + DEFINED
     wanted = (
         "chunk-compose chunk-curve chunk-fit chunk-flow chunk-message chunk-plane chunk-ports "
         "chunk-quiz chunk-race chunk-trees"
     )
     assert run(tmp_path, "page.cjs", text) == wanted
+
+
+@needs_node
+def test_a_page_gets_the_elements_that_stand_on_it_and_no_others(tmp_path):
+    page = '<chunk-quiz class="ar-quiz"></chunk-quiz><p>chunk-race</p><chunk-flow id="f">'
+    names = elements_in(page)
+    assert names == ("chunk-flow", "chunk-quiz")
+    assert run(tmp_path, "page.cjs", FAKE_PAGE + page_script(names) + DEFINED) == " ".join(names)
+    assert "ChunkCompose" not in page_script(names)
+    assert len(page_script(names)) < 0.6 * len(page_script())
+
+
+@needs_node
+def test_the_entry_of_a_notebook_has_every_element_there_is(tmp_path):
+    said = run(tmp_path, "page.cjs", FAKE_PAGE + page_script() + DEFINED)
+    assert said.split() == elements()
 
 
 @needs_node

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from bs4 import BeautifulSoup
 
+from allranks.view import bundle
+
 if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
@@ -20,13 +22,29 @@ UNUSED = ("scripts/fontawesome.js*", "vendor", "locales", "images/logo_*", "*web
 ICON_RULES = re.compile(r"(?<=[}{/])\s*(?:\.fa[bsrl]?(?=[-.,:>\s{])[^{}]*|@font-face\s*)\{[^{}]*\}")
 """The theme's rules for an icon font that the book does not have."""
 
+TERMINAL_COLORS = re.compile(r"div\.highlight \.-Color\[[^{}]*\{[^{}]*\}\s*")
+"""What colors the output of a terminal in 256 colors; no cell of the book prints any."""
+
 
 def load(app: Sphinx) -> None:
-    """Make every page load the player, the palette and the book's own style."""
+    """Make every page load the palette and the book's own style."""
     app.add_css_file("allranks.css", priority=810)
     app.add_css_file("book.css", priority=820)
     app.add_js_file("book.js", priority=200)
-    app.add_js_file("allranks.js", priority=810, loading_method="defer")
+
+
+def add_script(
+    app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: document | None
+) -> None:
+    """Give a page the script of the figures and questions that stand on it, and of no others."""
+    names = bundle.elements_in(str(context.get("body") or ""))
+    if not names:
+        return
+    name = bundle.script_name(names)
+    path = Path(app.outdir) / "_static" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(bundle.page_script(names), encoding="utf-8")
+    app.add_js_file(name, priority=810, loading_method="defer")
 
 
 def add_navigation(
@@ -102,6 +120,8 @@ def remove_unused(app: Sphinx, error: Exception | None) -> None:
         path.unlink()
     _rewrite(static / "styles" / "pydata-sphinx-theme.css", lambda text: ICON_RULES.sub("", text))
     _rewrite(static / "scripts" / "pydata-sphinx-theme.js", _quiet)
+    for path in static.glob("mystnb.*.css"):
+        _rewrite(path, lambda text: TERMINAL_COLORS.sub("", text))
 
 
 def _rewrite(path: Path, change: Callable[[str], str]) -> None:
@@ -119,6 +139,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("comments_config", {}, "")
     app.connect("builder-inited", load)
     app.connect("html-page-context", add_navigation, priority=100)
+    app.connect("html-page-context", add_script)
     app.connect("build-finished", remove_unused)
     # After the extension of the table of contents, which leaves a bare redirect.
     app.connect("build-finished", write_entrance, priority=900)

@@ -77,7 +77,7 @@ def configure(app: Sphinx, config: Config) -> None:
     config.html_math_renderer = "mathml"
     scripts = cache / "static"
     scripts.mkdir(parents=True, exist_ok=True)
-    bundle.write(scripts)
+    bundle.write_style(scripts)
     config.html_static_path = [*config.html_static_path, str(scripts)]
 
 

@@ -25,6 +25,7 @@ _DECLARED = re.compile(
     rf"^export\s+(?=(?:async\s+)?function\*?\s+({_NAME})|class\s+({_NAME})|const\s+({_NAME}))",
     re.MULTILINE,
 )
+_ELEMENT = re.compile(r"^export class (Chunk[A-Z]\w*) extends\b", re.MULTILINE)
 _DEFAULT = re.compile(r"^export\s+default\s+", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
 _COMMENT = re.compile(r"/\*\*.*?\*/[ \t]*\n?", re.DOTALL)
@@ -32,19 +33,20 @@ _COMMENT_OF_STYLE = re.compile(r"/\*.*?\*/", re.DOTALL)
 _FOREIGN = re.compile(r"\bimport\s*\(|\beval\s*\(|\bfetch\s*\(|\bnew\s+Function\b")
 
 
-def bundle(folder: Path, entry: str) -> str:
+def bundle(folder: Path, entry: str, text: str | None = None) -> str:
     """Return the modules that `entry` needs, in order, as the body of one function.
 
-    The body ends with `return` and the exports of the entry.
+    The body ends with `return` and the exports of the entry. `text` is the entry's source where it
+    is no file of the folder.
 
     Raises:
         ValueError: a module is missing, imports in a circle, imports what nobody exports, or uses
             a form that this function does not know; the message names the file.
     """
-    texts = _needed(folder, entry)
+    texts = _needed(folder, entry, text)
     exports = {name: _exports(text) for name, text in texts.items()}
-    for name, text in texts.items():
-        for imported, source in _imports(text, name):
+    for name, module in texts.items():
+        for imported, source in _imports(module, name):
             absent = [each for each, _ in imported if each not in exports[source]]
             if absent:
                 message = f"{name}: {source} does not export {', '.join(absent)}"
@@ -53,10 +55,49 @@ def bundle(folder: Path, entry: str) -> str:
     return _light('"use strict";\n' + "\n".join(modules) + f"\nreturn {_variable(entry)};\n")
 
 
+def elements() -> list[str]:
+    """Return the names of all custom elements; each is a module of its own name."""
+    return sorted(path.stem for path in _static().glob("chunk-*.js") if _class_of(path))
+
+
+def elements_in(page: str) -> tuple[str, ...]:
+    """Return the custom elements of a page's HTML.
+
+    >>> elements_in('<p><chunk-quiz class="ar-quiz"></chunk-quiz></p>')
+    ('chunk-quiz',)
+    """
+    return tuple(name for name in elements() if re.search(rf"<{name}[\s>]", page))
+
+
+def script_name(names: tuple[str, ...]) -> str:
+    """Return the file name of the script that defines these elements.
+
+    >>> script_name(("chunk-flow", "chunk-quiz"))
+    'allranks-flow-quiz.js'
+    """
+    return "-".join(["allranks", *(name.removeprefix("chunk-") for name in names)]) + ".js"
+
+
 @cache
-def page_script() -> str:
-    """Return the classic script that a page loads: it defines the custom elements."""
-    return f"(function () {{\n{bundle(_static(), PAGE_ENTRY)}}})();\n"
+def page_script(names: tuple[str, ...] | None = None) -> str:
+    """Return the classic script that a page loads: it defines these elements, or all there are."""
+    if names is None:
+        return f"(function () {{\n{bundle(_static(), PAGE_ENTRY)}}})();\n"
+    return f"(function () {{\n{bundle(_static(), PAGE_ENTRY, _entry(names))}}})();\n"
+
+
+def _entry(names: tuple[str, ...]) -> str:
+    """Return an entry that defines these elements and no other."""
+    classes = {name: _class_of(_static() / f"{name}.js") for name in names}
+    imports = [f'import {{ {each} }} from "./{name}.js";' for name, each in classes.items()]
+    pairs = ", ".join(f'["{name}", {each}]' for name, each in classes.items())
+    return "\n".join([*imports, 'import { start } from "./start.js";', f"start([{pairs}]);\n"])
+
+
+def _class_of(module: Path) -> str | None:
+    """Return the element that a module exports, if it exports one."""
+    found = _ELEMENT.search(module.read_text(encoding="utf-8"))
+    return found[1] if found else None
 
 
 @cache
@@ -75,8 +116,13 @@ def stylesheet() -> str:
 
 
 def write(folder: Path) -> None:
-    """Write `allranks.js` and `allranks.css` for a page into a folder that exists."""
+    """Write `allranks.js`, with all elements, and `allranks.css` into a folder that exists."""
     (folder / "allranks.js").write_text(page_script(), encoding="utf-8")
+    write_style(folder)
+
+
+def write_style(folder: Path) -> None:
+    """Write `allranks.css` into a folder that exists."""
     (folder / "allranks.css").write_text(stylesheet(), encoding="utf-8")
 
 
@@ -93,7 +139,7 @@ def _static() -> Path:
     return Path(str(resources.files("allranks.view") / "static"))
 
 
-def _needed(folder: Path, entry: str) -> dict[str, str]:
+def _needed(folder: Path, entry: str, given: str | None) -> dict[str, str]:
     """Return the text of every module that `entry` needs, each after those it needs itself."""
     texts: dict[str, str] = {}
 
@@ -103,7 +149,7 @@ def _needed(folder: Path, entry: str) -> dict[str, str]:
             raise ValueError(message)
         if name in texts:
             return
-        text = _read(folder, name, above)
+        text = given if given is not None and name == entry else _read(folder, name, above)
         for _, source in _imports(text, name):
             visit(source, (*above, name))
         texts[name] = text

@@ -54,6 +54,19 @@ def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     figures_of(env).pop(docname, None)
 
 
+def fault_of_state(state: str, element: str, allowed: set[str]) -> str:
+    """Return what is wrong with the state that a phrase sets; empty if nothing is.
+
+    >>> fault_of_state("n=5&stp=2", "chunk-flow", {"n", "step"})
+    "'stp=2' sets nothing in a chunk-flow; known: n, step"
+    """
+    for part in state.split("&"):
+        name, _, value = part.partition("=")
+        if name not in allowed or not value:
+            return f"{part!r} sets nothing in a {element}; known: {', '.join(sorted(allowed))}"
+    return ""
+
+
 def resolver(
     states: Mapping[str, set[str]], wrong: Callable[[str], Exception]
 ) -> Callable[[Sphinx, nodes.document, str], None]:
@@ -69,10 +82,10 @@ def resolver(
                     f"{place}: no figure {node['figure']!r} on {page}; "
                     f"known: {', '.join(known or ()) or 'none'}"
                 )
-            allowed = states[known[node["figure"]]]
-            asked = [part.partition("=")[0] for part in node["state"].split("&") if part]
-            if set(asked) - allowed:
-                raise wrong(f"{place}: known states: {', '.join(sorted(allowed))}")
+            element = known[node["figure"]]
+            fault = fault_of_state(node["state"], element, states[element]) if node["state"] else ""
+            if fault:
+                raise wrong(f"{place}: {fault}")
             query = f"?{node['state']}" if node["state"] else ""
             target = app.builder.get_relative_uri(docname, page)
             link = nodes.reference("", node.astext(), internal=True, classes=["ar-elsewhere"])

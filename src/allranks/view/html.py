@@ -10,7 +10,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from allranks.units import format_bytes, format_seconds
@@ -25,61 +26,52 @@ _MAX_FALLBACK_ROWS = 400
 _LAST_US = 1e-2
 
 
-def flow_html(
-    flow: Data,
+def figure_html(
+    element: str,
+    data: Data,
     *,
     id: str,  # noqa: A002 - the attribute's own name
     predict: str | None = None,
     caption_html: str = "",
 ) -> str:
-    """Return a `<chunk-flow>`: the player of one schedule or one measured run.
+    """Return a figure: its element with the data, and what a reader sees without scripts.
 
-    `flow` comes from `frames.flow` or `frames.flow_of_trace`. `predict` is the id of a quiz item of
-    the same page that must be answered or skipped before the figure moves. Without scripts the
-    reader sees the transfers as a table.
+    `data` is what the figure's module in `view` returns: `frames.flow`, `races.race`, ... `predict`
+    is the id of a quiz item of the same page that must be answered or skipped before it moves.
+
+    Raises:
+        ValueError: the element is none of ours, or the id is none for HTML.
     """
+    if element not in READINGS:
+        message = f"unknown figure {element!r}; known: {', '.join(READINGS)}"
+        raise ValueError(message)
+    if not _ID.fullmatch(id):
+        message = f"figure id {id!r}: use letters, digits, '-', '_', '.', a letter first"
+        raise ValueError(message)
+    gate = f' predict="{_attribute(predict)}"' if predict else ""
+    head = f'<p><span class="ar-badge">{_text(data["label"])}</span> {_text(data["title"])}</p>'
+    caption = f'<div class="ar-caption">{caption_html}</div>' if caption_html else ""
+    return (
+        f'<{element} id="{id}" class="ar-figure"{gate}>{_json(data)}'
+        f'<div class="ar-fallback">{head}{READINGS[element](data)}</div>{caption}</{element}>'
+    )
+
+
+def _flow(flow: Data) -> str:
     schedule = flow["schedule"]
     rows = [
         (number, name(schedule, src), name(schedule, dst), chunk, op)
-        for number, step in enumerate(schedule["steps"])
-        for src, dst, chunk, op in step
+        for number, src, dst, chunk, op in _transfers(schedule)
     ]
-    fallback = (
-        f'<p><span class="ar-badge">{_text(flow["label"])}</span> {_text(flow["title"])}</p>'
-        + _table(("step", "from", "to", "chunk", "op"), rows)
-    )
-    return _element(
-        "chunk-flow",
-        id,
-        flow,
-        fallback=fallback,
-        caption_html=caption_html,
-        attributes=_gate(predict),
-    )
+    return _table(("step", "from", "to", "chunk", "op"), rows)
 
 
-def race_html(
-    race: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    predict: str | None = None,
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-race>`: several algorithms on one time axis. `race` is `races.race`'s."""
+def _race(race: Data) -> str:
     rows = [
         (lane["title"], lane["steps"], _time(lane["seconds"]), _race_bytes(race, lane))
         for lane in race["lanes"]
     ]
-    head = f'<p><span class="ar-badge">{_text(race["label"])}</span> {_text(race["title"])}</p>'
-    fallback = head + _table(("algorithm", "steps", "time", "bytes sent by the busiest rank"), rows)
-    return _element(
-        "chunk-race",
-        id,
-        race,
-        fallback=fallback,
-        caption_html=caption_html,
-        attributes=_gate(predict),
-    )
+    return _table(("algorithm", "steps", "time", "bytes sent by the busiest rank"), rows)
 
 
 def _race_bytes(race: Data, lane: Data) -> str:
@@ -93,108 +85,43 @@ def _race_bytes(race: Data, lane: Data) -> str:
     return f"{most}; all ranks {total}"
 
 
-def curve_html(
-    curve: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-curve>`: time against the number of chunks. `curve` is `races.curve`'s."""
+def _curve(curve: Data) -> str:
     rows = [(point["chunks"], _time(point["seconds"])) for point in curve["points"]]
-    head = f'<p><span class="ar-badge">{_text(curve["label"])}</span> {_text(curve["title"])}</p>'
-    fallback = head + _table(("chunks", "time"), rows)
-    return _element("chunk-curve", id, curve, fallback=fallback, caption_html=caption_html)
+    return _table(("chunks", "time"), rows)
 
 
-def message_html(
-    message: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    predict: str | None = None,
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-message>`: one message on one link. `message` is `messages.message`'s."""
+def _message(message: Data) -> str:
     rows = [(format_bytes(each["nbytes"]), _time(each["seconds"])) for each in message["points"]]
-    badge = f'<span class="ar-badge">{_text(message["label"])}</span>'
-    fallback = f"<p>{badge} {_text(message['title'])}</p>" + _table(("size", "time"), rows)
-    return _element(
-        "chunk-message",
-        id,
-        message,
-        fallback=fallback,
-        caption_html=caption_html,
-        attributes=_gate(predict),
-    )
+    return _table(("size", "time"), rows)
 
 
-def compose_html(
-    data: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    predict: str | None = None,
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-compose>`: the schedule composer. `data` is `compose.compose`'s.
-
-    Without scripts the reader sees the schedule it starts with, as a table and as text.
-    """
+def _compose(data: Data) -> str:
+    """Return the schedule that the composer starts with, as a table and as text."""
     schedule = data["examples"][data["example"]]["schedule"]
-    head = f'<p><span class="ar-badge">{_text(data["label"])}</span> {_text(data["title"])}</p>'
     text = f'<pre class="ar-text">{_text(json_text(schedule))}</pre>'
-    fallback = head + _table(("step", "src", "dst", "chunk", "op"), _transfers(schedule)) + text
-    return _element(
-        "chunk-compose",
-        id,
-        data,
-        fallback=fallback,
-        caption_html=caption_html,
-        attributes=_gate(predict),
-    )
+    return _table(("step", "src", "dst", "chunk", "op"), _transfers(schedule)) + text
 
 
-def plane_html(
-    plane: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-plane>`: all-reduces by alphas and bytes. `plane` is `planes.plane`'s."""
+def _plane(plane: Data) -> str:
     rows = [
         (each["title"], each["alphas"], f"{each['bytes']:.4g} S", _time(each["seconds"]))
         for each in plane["points"]
     ]
     limit = plane["bounds"]
     rows.append(("the bounds", limit["alphas"], f"{limit['bytes']:.4g} S", _time(limit["seconds"])))
-    head = f'<p><span class="ar-badge">{_text(plane["label"])}</span> {_text(plane["title"])}</p>'
-    fallback = head + _table(("all-reduce", "α paid", "bytes, one after another", "time"), rows)
-    return _element("chunk-plane", id, plane, fallback=fallback, caption_html=caption_html)
+    return _table(("all-reduce", "α paid", "bytes, one after another", "time"), rows)
 
 
-def trees_html(
-    trees: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-trees>`: the double binary tree. `trees` is `planes.trees`'s."""
+def _trees(trees: Data) -> str:
     first, second = trees["parents"]
     rows = [
         (rank, *("none" if up < 0 else up for up in ups), f"{sent:g} S")
         for rank, (*ups, sent) in enumerate(zip(first, second, trees["bytes"], strict=True))
     ]
-    head = f'<p><span class="ar-badge">{_text(trees["label"])}</span> {_text(trees["title"])}</p>'
-    fallback = head + _table(("rank", "parent in tree 0", "parent in tree 1", "sends"), rows)
-    return _element("chunk-trees", id, trees, fallback=fallback, caption_html=caption_html)
+    return _table(("rank", "parent in tree 0", "parent in tree 1", "sends"), rows)
 
 
-def ports_html(
-    ports: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    predict: str | None = None,
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-ports>`: what passes every port. `ports` is `view.ports.ports`'s."""
+def _ports(ports: Data) -> str:
     rows = [
         (
             plan["title"],
@@ -204,30 +131,37 @@ def ports_html(
         )
         for plan in ports["plans"]
     ]
-    head = f'<p><span class="ar-badge">{_text(ports["label"])}</span> {_text(ports["title"])}</p>'
     titles = ("plan", "steps", "time", "rank out", "rank in", "switch in", "switch out")
-    gate = f' predict="{_attribute(predict)}"' if predict else ""
-    return _element(
-        "chunk-ports",
-        id,
-        ports,
-        fallback=head + _table(titles, rows),
-        caption_html=caption_html,
-        attributes=gate,
-    )
+    return _table(titles, rows)
 
 
-def fit_html(
-    data: Data,
-    *,
-    id: str,  # noqa: A002 - the attribute's own name
-    caption_html: str = "",
-) -> str:
-    """Return a `<chunk-fit>`: two models against published points. `data` is `view.fit.fit`'s."""
+def _fit(data: Data) -> str:
     titles = ("n", "published gain", *(f"e for {model['title']}" for model in data["models"]))
-    head = f'<p><span class="ar-badge">{_text(data["label"])}</span> {_text(data["title"])}</p>'
-    fallback = head + _table(titles, fit_rows(data))
-    return _element("chunk-fit", id, data, fallback=fallback, caption_html=caption_html)
+    return _table(titles, fit_rows(data))
+
+
+READINGS: dict[str, Callable[[Data], str]] = {
+    "chunk-flow": _flow,
+    "chunk-race": _race,
+    "chunk-curve": _curve,
+    "chunk-message": _message,
+    "chunk-compose": _compose,
+    "chunk-plane": _plane,
+    "chunk-trees": _trees,
+    "chunk-ports": _ports,
+    "chunk-fit": _fit,
+}
+"""What each figure tells without scripts, below its label and title."""
+
+flow_html = partial(figure_html, "chunk-flow")
+race_html = partial(figure_html, "chunk-race")
+curve_html = partial(figure_html, "chunk-curve")
+message_html = partial(figure_html, "chunk-message")
+compose_html = partial(figure_html, "chunk-compose")
+plane_html = partial(figure_html, "chunk-plane")
+trees_html = partial(figure_html, "chunk-trees")
+ports_html = partial(figure_html, "chunk-ports")
+fit_html = partial(figure_html, "chunk-fit")
 
 
 def quiz_html(items: Sequence[Data], *, first: int = 1, total: int | None = None) -> str:
@@ -281,33 +215,10 @@ def name(schedule: Data, endpoint: int) -> str:
     return f"rank {endpoint}" if endpoint < ranks else f"switch {endpoint - ranks}"
 
 
-def _gate(predict: str | None) -> str:
-    return f' predict="{_attribute(predict)}"' if predict else ""
-
-
-def _transfers(schedule: Data) -> list[tuple[object, ...]]:
+def _transfers(schedule: Data) -> list[tuple[int, int, int, int, str]]:
     return [
         (number, *transfer) for number, step in enumerate(schedule["steps"]) for transfer in step
     ]
-
-
-def _element(  # noqa: PLR0913 - the parts of one tag
-    tag: str,
-    figure_id: str,
-    data: Data,
-    *,
-    fallback: str,
-    caption_html: str,
-    attributes: str = "",
-) -> str:
-    if not _ID.fullmatch(figure_id):
-        message = f"figure id {figure_id!r}: use letters, digits, '-', '_', '.', a letter first"
-        raise ValueError(message)
-    caption = f'<div class="ar-caption">{caption_html}</div>' if caption_html else ""
-    return (
-        f'<{tag} id="{figure_id}" class="ar-figure"{attributes}>{_json(data)}'
-        f'<div class="ar-fallback">{fallback}</div>{caption}</{tag}>'
-    )
 
 
 def _card(item: Data, number: int, count: int) -> str:

@@ -27,17 +27,7 @@ from allranks.topology import Topology
 from allranks.view import cheatsheet, compose, elsewhere, frames, messages, planes, races
 from allranks.view.asked import parse_controls
 from allranks.view.fit import FIT_FORMAT, fit
-from allranks.view.html import (
-    compose_html,
-    curve_html,
-    fit_html,
-    flow_html,
-    message_html,
-    plane_html,
-    ports_html,
-    race_html,
-    trees_html,
-)
+from allranks.view.html import figure_html
 from allranks.view.mathml import MathError, mathml
 from allranks.view.names import PARAMETERS
 from allranks.view.ports import ports
@@ -147,31 +137,62 @@ class _Figure(SphinxDirective):
         return parse_controls(self.options.get("controls", ""), element=self.element)
 
 
+_KINDS: dict[str, Callable[[str], Any]] = {
+    "id": directives.unchanged_required,
+    "n": directives.positive_int,
+    "root": directives.nonnegative_int,
+    "chunks": directives.positive_int,
+    "node_size": directives.unchanged_required,
+    "radix": directives.positive_int,
+    "inner": directives.unchanged_required,
+    "outer": directives.unchanged_required,
+    "nbytes": directives.unchanged_required,
+    "machine": directives.unchanged_required,
+    "ports": directives.positive_int,
+    "phases": directives.flag,
+    "controls": directives.unchanged,
+    "predict": directives.unchanged_required,
+    "clock": directives.unchanged_required,
+    "elements": directives.positive_int,
+    "owners": directives.flag,
+    "title": directives.unchanged_required,
+    "collective": directives.unchanged_required,
+    "algorithms": directives.unchanged_required,
+    "count": directives.unchanged_required,
+    "meter": directives.unchanged_required,
+    "efficiency": directives.unchanged_required,
+}
+"""How each option of a figure is read."""
+
+
+def _options(*names: str) -> dict[str, Callable[[str], Any]]:
+    """Return the options of a figure: these, and those that every figure has."""
+    return {name: _KINDS[name] for name in ("id", "title", *names)}
+
+
 class ChunkFlow(_Figure):
     """The player of one schedule: `{chunk-flow} broadcast binomial`."""
 
     element = "chunk-flow"
     required_arguments = 2
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "n": directives.positive_int,
-        "root": directives.nonnegative_int,
-        "chunks": directives.positive_int,
-        "node_size": directives.unchanged_required,
-        "radix": directives.positive_int,
-        "inner": directives.unchanged_required,
-        "outer": directives.unchanged_required,
-        "nbytes": directives.unchanged_required,
-        "machine": directives.unchanged_required,
-        "ports": directives.positive_int,
-        "phases": directives.flag,
-        "controls": directives.unchanged,
-        "predict": directives.unchanged_required,
-        "clock": directives.unchanged_required,
-        "elements": directives.positive_int,
-        "owners": directives.flag,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options(
+        "controls",
+        "n",
+        "root",
+        "chunks",
+        "node_size",
+        "radix",
+        "inner",
+        "outer",
+        "nbytes",
+        "machine",
+        "ports",
+        "phases",
+        "predict",
+        "clock",
+        "elements",
+        "owners",
+    )
 
     def data(self) -> dict[str, Any]:
         """Return the schedule with the size and the machine."""
@@ -214,21 +235,19 @@ class ChunkRace(_Figure):
     """Several algorithms on one clock."""
 
     element = "chunk-race"
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "collective": directives.unchanged_required,
-        "algorithms": directives.unchanged_required,
-        "n": directives.positive_int,
-        "root": directives.nonnegative_int,
-        "nbytes": directives.unchanged_required,
-        "machine": directives.unchanged_required,
-        "ports": directives.positive_int,
-        "controls": directives.unchanged,
-        "predict": directives.unchanged_required,
-        "count": directives.unchanged_required,
-        "meter": directives.unchanged_required,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options(
+        "controls",
+        "collective",
+        "algorithms",
+        "n",
+        "root",
+        "nbytes",
+        "machine",
+        "ports",
+        "predict",
+        "count",
+        "meter",
+    )
 
     def data(self) -> dict[str, Any]:
         """Return the entrants with the size and the machine."""
@@ -255,14 +274,7 @@ class ChunkCurve(_Figure):
 
     element = "chunk-curve"
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "n": directives.positive_int,
-        "nbytes": directives.unchanged_required,
-        "machine": directives.unchanged_required,
-        "controls": directives.unchanged,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("controls", "n", "nbytes", "machine")
 
     def data(self) -> dict[str, Any]:
         """Return the machine and the size; the page draws the curve."""
@@ -282,14 +294,7 @@ class ChunkMessage(_Figure):
     """One message between two ranks: `{chunk-message}`."""
 
     element = "chunk-message"
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "nbytes": directives.unchanged_required,
-        "machine": directives.unchanged_required,
-        "controls": directives.unchanged,
-        "predict": directives.unchanged_required,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("controls", "nbytes", "machine", "predict")
 
     def data(self) -> dict[str, Any]:
         """Return the size and the machine; the page draws the message."""
@@ -305,14 +310,7 @@ class ChunkPlane(_Figure):
     """Every all-reduce by its alphas and its bytes."""
 
     element = "chunk-plane"
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "n": directives.positive_int,
-        "nbytes": directives.unchanged_required,
-        "machine": directives.unchanged_required,
-        "controls": directives.unchanged,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("controls", "n", "nbytes", "machine")
 
     def data(self) -> dict[str, Any]:
         """Return the points as the engine prices them; the page moves them."""
@@ -329,12 +327,7 @@ class ChunkTrees(_Figure):
     """Both trees of the double binary tree over one row of ranks."""
 
     element = "chunk-trees"
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "n": directives.positive_int,
-        "controls": directives.unchanged,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("controls", "n")
 
     def data(self) -> dict[str, Any]:
         """Return the parents and the bytes of every rank."""
@@ -348,11 +341,7 @@ class ChunkCompose(_Figure):
 
     element = "chunk-compose"
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "predict": directives.unchanged_required,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("predict")
 
     def data(self) -> dict[str, Any]:
         """Return the examples by name; the page plays what a reader composes."""
@@ -363,16 +352,7 @@ class ChunkPorts(_Figure):
     """A ring, a switch that adds and NVLS on one clock, with a counter at every port."""
 
     element = "chunk-ports"
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "n": directives.positive_int,
-        "nbytes": directives.unchanged_required,
-        "chunks": directives.positive_int,
-        "machine": directives.unchanged_required,
-        "controls": directives.unchanged,
-        "predict": directives.unchanged_required,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("controls", "n", "nbytes", "chunks", "machine", "predict")
 
     def data(self) -> dict[str, Any]:
         """Return the three plans, priced."""
@@ -391,11 +371,7 @@ class ChunkFit(_Figure):
 
     element = "chunk-fit"
     required_arguments = 1
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {
-        "id": directives.unchanged_required,
-        "efficiency": directives.unchanged_required,
-        "title": directives.unchanged_required,
-    }
+    option_spec = _options("efficiency")
 
     def data(self) -> dict[str, Any]:
         """Return the points with their source; the page draws the curves."""
@@ -523,6 +499,17 @@ def escape_bars(page: str) -> str:
     )
 
 
+def _fault_of_example(state: str) -> str:
+    """Return what is wrong with the name of a composer's example; empty if nothing is."""
+    for name, _, value in (part.partition("=") for part in state.split("&")):
+        if name == "example":
+            try:
+                compose.check_example(value)
+            except ValueError as error:
+                return str(error)
+    return ""
+
+
 def check_references(app: Sphinx, doctree: nodes.document) -> None:
     """Refuse two figures of one name, a phrase without its figure, and an unknown state."""
     page = app.env.doc2path(app.env.docname, base=False)
@@ -538,21 +525,13 @@ def check_references(app: Sphinx, doctree: nodes.document) -> None:
             known = ", ".join(figures) or "none"
             message = f"{show['place']}: no figure {show['figure']!r} on this page; known: {known}"
             raise AuthorError(message)
-        allowed = _STATE[figures[show["figure"]]]
-        for part in show["state"].split("&"):
-            name, _, value = part.partition("=")
-            if name not in allowed or not value:
-                message = (
-                    f"{show['place']}: {part!r} sets nothing in a {figures[show['figure']]}; "
-                    f"known: {', '.join(sorted(allowed))}"
-                )
-                raise AuthorError(message)
-            if name == "example":
-                try:
-                    compose.check_example(value)
-                except ValueError as error:
-                    message = f"{show['place']}: {error}"
-                    raise AuthorError(message) from error
+        element = figures[show["figure"]]
+        fault = elsewhere.fault_of_state(show["state"], element, _STATE[element])
+        if not fault:
+            fault = _fault_of_example(show["state"])
+        if fault:
+            message = f"{show['place']}: {fault}"
+            raise AuthorError(message)
 
 
 class PlainFigures(SphinxPostTransform):
@@ -613,7 +592,14 @@ def _plain_point(point: dict[str, Any]) -> str:
 
 def visit_figure(self: HTML5Translator, node: FigureNode) -> None:
     """Write the element up to its caption."""
-    opening, _, closing = _figure_html(node).partition(_CAPTION)
+    whole = figure_html(
+        node["element"],
+        node["data"],
+        id=node["name"],
+        predict=node["predict"],
+        caption_html=_CAPTION,
+    )
+    opening, _, closing = whole.partition(_CAPTION)
     self.body.append(opening)
     node["closing"] = closing
 
@@ -621,26 +607,6 @@ def visit_figure(self: HTML5Translator, node: FigureNode) -> None:
 def depart_figure(self: HTML5Translator, node: FigureNode) -> None:
     """Write what follows the caption."""
     self.body.append(node["closing"] + "\n")
-
-
-def _figure_html(node: FigureNode) -> str:
-    element, data, name, gate = node["element"], node["data"], node["name"], node["predict"]
-    if element == "chunk-flow":
-        return flow_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    if element == "chunk-race":
-        return race_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    if element == "chunk-message":
-        return message_html(data, id=name, predict=gate, caption_html=_CAPTION)
-    gated = {"chunk-compose": compose_html, "chunk-ports": ports_html}
-    if element in gated:
-        return gated[element](data, id=name, predict=gate, caption_html=_CAPTION)
-    plain = {
-        "chunk-curve": curve_html,
-        "chunk-fit": fit_html,
-        "chunk-plane": plane_html,
-        "chunk-trees": trees_html,
-    }
-    return plain[element](data, id=name, caption_html=_CAPTION)
 
 
 def visit_box(self: HTML5Translator, node: BoxNode) -> None:

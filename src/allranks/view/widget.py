@@ -18,7 +18,7 @@ from allranks.schedule import Schedule, Trace
 from allranks.topology import Topology
 from allranks.view import frames, races
 from allranks.view.bundle import stylesheet, widget_module
-from allranks.view.html import flow_html, race_html, self_contained
+from allranks.view.html import figure_html, self_contained
 
 PAGE_HAS_PLAYER = "ALLRANKS_CHAPTER"
 """Set while the book runs its cells: its pages load the script, so outputs need not carry it."""
@@ -38,8 +38,7 @@ class Figure(anywidget.AnyWidget):
 
     def html(self) -> str:
         """Return the figure as HTML that plays without a kernel and without other files."""
-        draw = race_html if self.element == "chunk-race" else flow_html
-        fragment = draw(self.data, id=f"figure-{uuid.uuid4().hex[:12]}")
+        fragment = figure_html(self.element, self.data, id=f"figure-{uuid.uuid4().hex[:12]}")
         return fragment if os.environ.get(PAGE_HAS_PLAYER) else self_contained(fragment)
 
     def __repr__(self) -> str:

@@ -3,65 +3,32 @@
 
 import { slider } from "./controls.js";
 import { describe, lastChunks, points } from "./curve.js";
-import { dataOf, h, s, whenParsed } from "./dom.js";
+import { h, s } from "./dom.js";
 import { bytes, plural, rate, significant, ticks, time as seconds, timeUnit } from "./format.js";
 import { bestChunks, chainSeconds } from "./price.js";
+import { StillFigure } from "./still.js";
 
 /** @typedef {import("./curve.js").Curve} Curve */
 
 const HEIGHT = 300;
 const MARGIN = { left: 58, right: 18, top: 26, bottom: 44 };
 
-export class ChunkCurve extends HTMLElement {
+export class ChunkCurve extends StillFigure {
   constructor() {
     super();
     /** @type {Curve | null} */
     this.curve = null;
     /** @type {Curve | null} */
     this.original = null;
-    this.upgraded = false;
-    this.frameBox = h("div", { class: "ar-frame" });
-    this.heading = h("p", { class: "ar-title" });
-    this.controls = h("div", { class: "ar-controls" });
-    this.say = h("p", { class: "ar-say", "aria-live": "polite", "aria-atomic": "true" });
-    this.table = h("div");
     /** @type {Record<string, (value: number) => void>} */
     this.puts = {};
-    this.talk = 0;
-    this.room = 0;
-    /** @type {ResizeObserver | null} */
-    this.resizer = null;
   }
 
-  connectedCallback() {
-    whenParsed(() => {
-      if (!this.upgraded) this.upgrade();
-      this.resizer = new ResizeObserver(() => this.draw(false));
-      this.resizer.observe(this);
-    });
-  }
-
-  disconnectedCallback() {
-    this.resizer?.disconnect();
-  }
-
-  /** @param {unknown} [given] */
-  upgrade(given) {
-    const data = given ?? dataOf(this);
-    if (!data) return;
-    this.upgraded = true;
-    this.classList.add("ar-figure", "ar-live");
-    this.querySelector(":scope > .ar-fallback")?.remove();
+  /** @param {unknown} data */
+  setUp(data) {
     this.curve = /** @type {Curve} */ (data);
     this.original = this.curve;
     this.makeControls(this.curve);
-    const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.say, h("p", { class: "ar-back-place" }), this.table]) {
-      this.insertBefore(part, caption);
-    }
-    if (caption) this.insertBefore(caption, this.table);
-    this.draw(true);
-    this.speak();
   }
 
   /** @param {Curve} curve */
@@ -105,8 +72,7 @@ export class ChunkCurve extends HTMLElement {
       costs: { ...this.curve.costs, alpha: wanted.alpha ?? this.curve.costs.alpha },
     };
     this.draw(true);
-    window.clearTimeout(this.talk);
-    this.talk = window.setTimeout(() => this.speak(), 300);
+    this.speakSoon();
   }
 
   /** @param {URLSearchParams} state */
@@ -130,9 +96,8 @@ export class ChunkCurve extends HTMLElement {
   draw(afresh) {
     const { curve } = this;
     if (!curve || !this.original) return;
-    const room = Math.max(Math.floor(this.frameBox.clientWidth || 720), 280);
-    if (room === this.room && !afresh) return;
-    this.room = room;
+    const room = this.measure(afresh);
+    if (room === null) return;
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, curve.label),
       h("strong", {}, curve.title),

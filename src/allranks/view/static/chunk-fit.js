@@ -3,9 +3,10 @@
 
 import { chooseSegment, segmented, slider } from "./controls.js";
 import { range } from "./algorithms/base.js";
-import { dataOf, h, s, whenParsed } from "./dom.js";
+import { h, s } from "./dom.js";
 import { say, significant } from "./format.js";
 import { bestEfficiency, describe, machineOf, percent, ratio, residuals, rms, signed, spread, used } from "./fit.js";
+import { StillFigure } from "./still.js";
 
 /** @typedef {import("./fit.js").Fit} Fit */
 /** @typedef {import("./fit.js").Model} Model */
@@ -18,19 +19,13 @@ const TOP = 1.9;
 const BOTTOM = 0.4;
 const STEP = 0.005;
 
-export class ChunkFit extends HTMLElement {
+export class ChunkFit extends StillFigure {
   constructor() {
     super();
     /** @type {Fit | null} */
     this.fit = null;
     /** @type {Fit | null} */
     this.original = null;
-    this.upgraded = false;
-    this.frameBox = h("div", { class: "ar-frame" });
-    this.heading = h("p", { class: "ar-title" });
-    this.controls = h("div", { class: "ar-controls" });
-    this.say = h("p", { class: "ar-say", "aria-live": "polite", "aria-atomic": "true" });
-    this.table = h("div");
     /** @type {(value: number) => void} */
     this.put = () => {};
     /** @type {HTMLFieldSetElement | null} */
@@ -38,40 +33,13 @@ export class ChunkFit extends HTMLElement {
     /** @type {HTMLButtonElement[]} */
     this.fits = [];
     this.marks = h("span", { class: "ar-fit-marks", "aria-hidden": "true" });
-    this.talk = 0;
-    this.room = 0;
-    /** @type {ResizeObserver | null} */
-    this.resizer = null;
   }
 
-  connectedCallback() {
-    whenParsed(() => {
-      if (!this.upgraded) this.upgrade();
-      this.resizer = new ResizeObserver(() => this.draw(false));
-      this.resizer.observe(this);
-    });
-  }
-
-  disconnectedCallback() {
-    this.resizer?.disconnect();
-  }
-
-  /** @param {unknown} [given] */
-  upgrade(given) {
-    const data = given ?? dataOf(this);
-    if (!data) return;
-    this.upgraded = true;
-    this.classList.add("ar-figure", "ar-live");
-    this.querySelector(":scope > .ar-fallback")?.remove();
+  /** @param {unknown} data */
+  setUp(data) {
     this.fit = /** @type {Fit} */ (data);
     this.original = this.fit;
     this.makeControls(this.fit);
-    const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.say, h("p", { class: "ar-back-place" }), this.table]) {
-      this.insertBefore(part, caption);
-    }
-    this.draw(true);
-    this.speak();
   }
 
   /** @param {Fit} fit */
@@ -110,8 +78,7 @@ export class ChunkFit extends HTMLElement {
     this.put(this.fit.efficiency);
     if (this.group) chooseSegment(this.group, this.fit.machine);
     this.draw(true);
-    window.clearTimeout(this.talk);
-    this.talk = window.setTimeout(() => this.speak(), 300);
+    this.speakSoon();
   }
 
   /** `e` is a number, or the name of a model: its own best. @param {URLSearchParams} state */
@@ -134,9 +101,8 @@ export class ChunkFit extends HTMLElement {
   draw(afresh) {
     const { fit } = this;
     if (!fit) return;
-    const room = Math.max(Math.floor(this.frameBox.clientWidth || 720), 280);
-    if (room === this.room && !afresh) return;
-    this.room = room;
+    const room = this.measure(afresh);
+    if (room === null) return;
     const machine = machineOf(fit);
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, fit.label),

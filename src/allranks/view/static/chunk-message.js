@@ -3,12 +3,13 @@
 
 import { range } from "./algorithms/base.js";
 import { slider } from "./controls.js";
-import { dataOf, h, s, whenParsed } from "./dom.js";
+import { h, s } from "./dom.js";
 import { bytes, rate, say, significant, ticks, time as seconds, timeUnit } from "./format.js";
 import { makeGate } from "./gate.js";
 import { describe, halfSize, messageSeconds, packets, percent, share } from "./message.js";
 import { recall } from "./memory.js";
 import { ANSWERED } from "./player.js";
+import { StillFigure } from "./still.js";
 
 /** @typedef {import("./message.js").Message} Message */
 
@@ -20,62 +21,40 @@ const HEIGHT = 470;
 const LEFT = 76;
 const RIGHT = 20;
 
-export class ChunkMessage extends HTMLElement {
+export class ChunkMessage extends StillFigure {
   constructor() {
     super();
     /** @type {Message | null} */
     this.message = null;
     /** @type {Message | null} */
     this.original = null;
-    this.upgraded = false;
     this.locked = false;
-    this.heading = h("p", { class: "ar-title" });
-    this.controls = h("div", { class: "ar-controls" });
     this.gate = h("div", { class: "ar-gate", hidden: true });
-    this.frameBox = h("div", { class: "ar-frame" });
-    this.say = h("p", { class: "ar-say", "aria-live": "polite", "aria-atomic": "true" });
-    this.table = h("div");
     /** @type {Record<string, {put: (value: number) => void, input: HTMLInputElement}>} */
     this.sliders = {};
-    this.talk = 0;
-    this.room = 0;
-    /** @type {ResizeObserver | null} */
-    this.resizer = null;
     this.onAnswered = () => this.checkGate();
   }
 
   connectedCallback() {
     document.addEventListener(ANSWERED, this.onAnswered);
-    whenParsed(() => {
-      if (!this.upgraded) this.upgrade();
-      this.resizer = new ResizeObserver(() => this.draw(false));
-      this.resizer.observe(this);
-    });
+    super.connectedCallback();
   }
 
   disconnectedCallback() {
     document.removeEventListener(ANSWERED, this.onAnswered);
-    this.resizer?.disconnect();
+    super.disconnectedCallback();
   }
 
-  /** @param {unknown} [given] */
-  upgrade(given) {
-    const data = given ?? dataOf(this);
-    if (!data) return;
-    this.upgraded = true;
-    this.classList.add("ar-figure", "ar-live");
-    this.querySelector(":scope > .ar-fallback")?.remove();
+  /** @param {unknown} data */
+  setUp(data) {
     this.message = /** @type {Message} */ (data);
     this.original = this.message;
     this.makeControls(this.message);
-    const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.gate, this.frameBox, this.say, h("p", { class: "ar-back-place" }), this.table]) {
-      this.insertBefore(part, caption);
-    }
-    if (caption) this.insertBefore(caption, this.table);
     this.checkGate();
-    this.draw(true);
-    this.speak();
+  }
+
+  parts() {
+    return [this.gate, ...super.parts()];
   }
 
   /** @param {Message} message */
@@ -121,8 +100,7 @@ export class ChunkMessage extends HTMLElement {
     };
     for (const [name, made] of Object.entries(this.sliders)) made.put(this.message[/** @type {"alpha"} */ (name)]);
     this.draw(true);
-    window.clearTimeout(this.talk);
-    this.talk = window.setTimeout(() => this.speak(), 300);
+    this.speakSoon();
   }
 
   /** @param {URLSearchParams} state */
@@ -146,9 +124,8 @@ export class ChunkMessage extends HTMLElement {
   draw(afresh) {
     const { message } = this;
     if (!message) return;
-    const room = Math.max(Math.floor(this.frameBox.clientWidth || 720), 280);
-    if (room === this.room && !afresh) return;
-    this.room = room;
+    const room = this.measure(afresh);
+    if (room === null) return;
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, message.label),
       h("strong", {}, message.title),

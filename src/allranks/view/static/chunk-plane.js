@@ -3,11 +3,12 @@
 // equal time of a machine and a size.
 
 import { picker, slider } from "./controls.js";
-import { dataOf, h, s, uniqueId, whenParsed } from "./dom.js";
+import { h, s, uniqueId } from "./dom.js";
 import { bytes, plural, rate, significant, time as seconds } from "./format.js";
 import { bounds, isoTime, lasts, marks, MOST_RANKS, nameOf, points, result, tell, treeTrail, winners } from "./plane.js";
 import { cost } from "./price.js";
 import { readPlan } from "./read-plan.js";
+import { StillFigure } from "./still.js";
 
 /** @typedef {import("./plane.js").Plane} Plane */
 /** @typedef {import("./plane.js").Point} Point */
@@ -20,7 +21,7 @@ const HEIGHT = 440;
 const MARGIN = { left: 54, right: 16, top: 30, bottom: 50 };
 const OWN = "yours";
 
-export class ChunkPlane extends HTMLElement {
+export class ChunkPlane extends StillFigure {
   constructor() {
     super();
     /** @type {Plane | null} */
@@ -34,54 +35,28 @@ export class ChunkPlane extends HTMLElement {
     /** @type {Schedule | null} */
     this.own = null;
     this.chosen = "";
-    this.upgraded = false;
-    this.frameBox = h("div", { class: "ar-frame" });
-    this.heading = h("p", { class: "ar-title" });
-    this.controls = h("div", { class: "ar-controls" });
     this.detail = h("p", { class: "ar-detail" });
-    this.say = h("p", { class: "ar-say", "aria-live": "polite", "aria-atomic": "true" });
-    this.table = h("div");
     this.paste = h("details");
     this.verdict = h("p", { class: "ar-verdict", role: "status" });
     /** @type {Record<string, (value: number | string) => void>} */
     this.puts = {};
-    this.talk = 0;
     this.pending = 0;
-    this.room = 0;
-    /** @type {ResizeObserver | null} */
-    this.resizer = null;
   }
 
-  connectedCallback() {
-    whenParsed(() => {
-      if (!this.upgraded) this.upgrade();
-      this.resizer = new ResizeObserver(() => this.draw(false));
-      this.resizer.observe(this);
-    });
-  }
-
-  disconnectedCallback() {
-    this.resizer?.disconnect();
-  }
-
-  /** @param {unknown} [given] */
-  upgrade(given) {
-    const data = given ?? dataOf(this);
-    if (!data) return;
-    this.upgraded = true;
-    this.classList.add("ar-figure", "ar-live");
-    this.querySelector(":scope > .ar-fallback")?.remove();
+  /** @param {unknown} data */
+  setUp(data) {
     this.plane = /** @type {Plane} */ (data);
     this.original = this.plane;
     this.makeControls(this.plane);
     this.makePaste();
-    const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.detail, this.say, h("p", { class: "ar-back-place" }), this.paste, this.table]) {
-      this.insertBefore(part, caption);
-    }
-    if (caption) this.insertBefore(caption, this.paste);
-    this.draw(true);
-    this.speak();
+  }
+
+  parts() {
+    return [this.frameBox, this.detail, this.say];
+  }
+
+  below() {
+    return [this.paste, this.table];
   }
 
   /** @param {Plane} plane */
@@ -160,9 +135,7 @@ export class ChunkPlane extends HTMLElement {
     this.plane = { ...plane, n, nbytes, machine };
     for (const [name, value] of Object.entries({ n, nbytes, machine })) this.puts[name]?.(value);
     this.draw(true);
-    window.clearTimeout(this.talk);
-    if (delay) this.talk = window.setTimeout(() => this.speak(), delay);
-    else this.speak();
+    this.speakSoon(delay);
   }
 
   /** @param {URLSearchParams} state */
@@ -204,9 +177,8 @@ export class ChunkPlane extends HTMLElement {
   draw(afresh) {
     const { plane } = this;
     if (!plane) return;
-    const room = Math.max(Math.floor(this.frameBox.clientWidth || 720), 280);
-    if (room === this.room && !afresh) return;
-    this.room = room;
+    const room = this.measure(afresh);
+    if (room === null) return;
     const machine = this.costs;
     this.points = [...points(plane.n, plane.nbytes, machine), ...this.ownPoint()];
     this.marks = marks(this.points);

@@ -2,9 +2,10 @@
 // <chunk-trees>: the two trees of a double binary tree over one row of ranks, and what each sends.
 
 import { slider } from "./controls.js";
-import { colorOf, dataOf, h, inkOn, s, whenParsed } from "./dom.js";
+import { colorOf, h, inkOn, s } from "./dom.js";
 import { plural, significant } from "./format.js";
 import { inner, innerTwice, members, parentsText, tellMember, tellTrees } from "./trees.js";
+import { StillFigure } from "./still.js";
 
 /** @typedef {import("./trees.js").Trees} Trees */
 /** @typedef {import("./trees.js").Member} Member */
@@ -13,7 +14,7 @@ const LEVEL = 42;
 const BARS = 74;
 const LEFT = 12;
 
-export class ChunkTrees extends HTMLElement {
+export class ChunkTrees extends StillFigure {
   constructor() {
     super();
     /** @type {Trees | null} */
@@ -21,40 +22,13 @@ export class ChunkTrees extends HTMLElement {
     /** @type {Member[]} */
     this.members = [];
     this.chosen = 0;
-    this.upgraded = false;
-    this.frameBox = h("div", { class: "ar-frame" });
-    this.heading = h("p", { class: "ar-title" });
-    this.controls = h("div", { class: "ar-controls" });
     this.detail = h("p", { class: "ar-detail" });
-    this.say = h("p", { class: "ar-say", "aria-live": "polite", "aria-atomic": "true" });
-    this.table = h("div");
     /** @type {(value: number) => void} */
     this.put = () => {};
-    this.talk = 0;
-    this.room = 0;
-    /** @type {ResizeObserver | null} */
-    this.resizer = null;
   }
 
-  connectedCallback() {
-    whenParsed(() => {
-      if (!this.upgraded) this.upgrade();
-      this.resizer = new ResizeObserver(() => this.draw(false));
-      this.resizer.observe(this);
-    });
-  }
-
-  disconnectedCallback() {
-    this.resizer?.disconnect();
-  }
-
-  /** @param {unknown} [given] */
-  upgrade(given) {
-    const data = given ?? dataOf(this);
-    if (!data) return;
-    this.upgraded = true;
-    this.classList.add("ar-figure", "ar-live");
-    this.querySelector(":scope > .ar-fallback")?.remove();
+  /** @param {unknown} data */
+  setUp(data) {
     this.trees = /** @type {Trees} */ (data);
     const n = this.trees.controls["n"];
     if (Array.isArray(n)) {
@@ -62,13 +36,10 @@ export class ChunkTrees extends HTMLElement {
       this.controls.append(made.node);
       this.put = made.put;
     }
-    const caption = this.querySelector(":scope > .ar-caption");
-    for (const part of [h("div", { class: "ar-top" }, this.heading, this.controls), this.frameBox, this.detail, this.say, h("p", { class: "ar-back-place" }), this.table]) {
-      this.insertBefore(part, caption);
-    }
-    if (caption) this.insertBefore(caption, this.table);
-    this.draw(true);
-    this.speak();
+  }
+
+  parts() {
+    return [this.frameBox, this.detail, this.say];
   }
 
   /** @param {number} n @param {number | null} rank @param {number} [delay] */
@@ -78,9 +49,7 @@ export class ChunkTrees extends HTMLElement {
     this.chosen = Math.min(Math.max(Math.round(rank ?? this.chosen), 0), this.trees.n - 1);
     this.put(this.trees.n);
     this.draw(true);
-    window.clearTimeout(this.talk);
-    if (delay) this.talk = window.setTimeout(() => this.speak(), delay);
-    else this.speak();
+    this.speakSoon(delay);
   }
 
   /** @param {URLSearchParams} state */
@@ -98,9 +67,8 @@ export class ChunkTrees extends HTMLElement {
   draw(afresh) {
     const { trees } = this;
     if (!trees) return;
-    const room = Math.max(Math.floor(this.frameBox.clientWidth || 720), 280);
-    if (room === this.room && !afresh) return;
-    this.room = room;
+    const room = this.measure(afresh);
+    if (room === null) return;
     this.members = members(trees.n);
     this.heading.replaceChildren(
       h("span", { class: "ar-badge" }, trees.label),

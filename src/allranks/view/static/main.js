@@ -1,5 +1,5 @@
 // @ts-check
-// The entry of a page: it defines the elements once, however often the script is loaded.
+// All the elements. A page of the book gets a smaller entry, with those it has (bundle.py).
 
 import { ChunkCompose } from "./chunk-compose.js";
 import { ChunkCurve } from "./chunk-curve.js";
@@ -11,7 +11,7 @@ import { ChunkPorts } from "./chunk-ports.js";
 import { ChunkQuiz } from "./chunk-quiz.js";
 import { ChunkRace } from "./chunk-race.js";
 import { ChunkTrees } from "./chunk-trees.js";
-import { onShow, showAsked } from "./show.js";
+import { start } from "./start.js";
 
 /** @type {[string, CustomElementConstructor][]} */
 const ELEMENTS = [
@@ -27,12 +27,9 @@ const ELEMENTS = [
   ["chunk-fit", ChunkFit],
 ];
 
-/** Define what this page does not know yet, and listen to its links. */
-export function start() {
-  if (customElements.get("chunk-flow")) return;
-  for (const [name, element] of ELEMENTS) customElements.define(name, element);
-  document.addEventListener("click", onShow);
-  showAsked();
+/** Defines whatever the document does not know yet. */
+export function startAll() {
+  start(ELEMENTS);
 }
 
-start();
+startAll();

@@ -1,7 +1,7 @@
 // @ts-check
 // The entry of a notebook: anywidget hands over the state that Python keeps, and a place to draw.
 
-import { start } from "./main.js";
+import { startAll } from "./main.js";
 import { STOP } from "./player.js";
 
 /**
@@ -16,7 +16,7 @@ import { STOP } from "./player.js";
 
 /** @param {{model: Model, el: HTMLElement}} place @returns {() => void} */
 export function render({ model, el }) {
-  start();
+  startAll();
   const tag = String(model.get("element"));
   /** @type {Figure | null} */
   let figure = null;
