@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allranks.learn import process, valued
+from allranks.learn import process, weighing
 from allranks.learn.exercises import ExerciseError, find_exercise, load_manifest
 from allranks.learn.grader import grade
 from allranks.learn.judges import JUDGES, AnswerError, Call, Refusal
@@ -645,10 +645,10 @@ ODD = [
 
 @pytest.mark.parametrize("exercise", VALUES, ids=lambda each: each.slug)
 def test_no_judge_breaks_on_any_plain_answer(exercise):
-    calls = valued.calls_of(exercise)
+    calls = weighing.calls_of(exercise)
     for odd in ODD:
         sent = json.loads(json.dumps({"data": pack(odd), "changed": []}))
-        wrong = valued.weigh(exercise, calls, [sent] * len(calls))
+        wrong = weighing.weigh(exercise, calls, [sent] * len(calls))
         assert wrong is not None, odd
         assert "{" not in (wrong.spoken or ("",))[0]
         assert len(wrong.message) < 500
@@ -656,14 +656,16 @@ def test_no_judge_breaks_on_any_plain_answer(exercise):
 
 def test_every_judge_that_weighs_refusals_weighs_any():
     for exercise in (each for each in VALUES if JUDGES[each.judge].may_refuse):
-        calls = valued.calls_of(exercise)
+        calls = weighing.calls_of(exercise)
         for sentence in ("", "no", "x" * 500, "there is no such thing"):
-            assert valued.weigh(exercise, calls, [{"refused": sentence}] * len(calls))
+            assert weighing.weigh(exercise, calls, [{"refused": sentence}] * len(calls))
 
 
 @pytest.mark.parametrize("exercise", VALUES, ids=lambda each: each.slug)
 def test_the_cases_can_cross_and_are_the_same_every_time(exercise):
-    one, two = ([valued.request_of(exercise, c) for c in valued.calls_of(exercise)] for _ in "ab")
+    one, two = (
+        [weighing.request_of(exercise, c) for c in weighing.calls_of(exercise)] for _ in "ab"
+    )
     assert json.dumps(one) == json.dumps(two)
     assert {each["function"] for each in one} == {exercise.entry[0], *exercise.more_entries}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.learn import process, valued
+from allranks.learn import process, weighing
 from allranks.learn.exercises import Case, Exercise
 from allranks.learn.expressions import evaluate
 from allranks.learn.judges import Call
@@ -30,8 +30,8 @@ class Asked:
     def of(cls, exercise: Exercise) -> Asked:
         """Return all calls of an exercise."""
         if exercise.kind == "value":
-            calls = valued.calls_of(exercise)
-            asked = [valued.request_of(exercise, call) for call in calls]
+            calls = weighing.calls_of(exercise)
+            asked = [weighing.request_of(exercise, call) for call in calls]
             return cls((), calls, exercise.entry[0], asked)
         cases = tuple(exercise.cases())
         requests = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allranks.learn import valued
+from allranks.learn import weighing
 from allranks.learn.answers import Answered
 from allranks.learn.judging import all_of, all_or_nothing
 from allranks.learn.verdict import Verdict
@@ -13,7 +13,7 @@ class ValueJudging(Answered):
 
     def verdict(self) -> Verdict:
         """Return the verdict on all cases."""
-        wrong = valued.weigh(self.exercise, self.asked.calls, self.answers)
+        wrong = weighing.weigh(self.exercise, self.asked.calls, self.answers)
         if wrong:
             nothing = all_or_nothing(right=False)
             return self._done(

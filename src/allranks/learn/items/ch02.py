@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isclose
 
 from allranks.cost import Cost, cost, price
-from allranks.learn.items.priced import ALPHA, BANDWIDTH
+from allranks.learn.items.priced import ALPHA, BANDWIDTH, LINK
 from allranks.learn.templates import (
     ClashError,
     Data,
@@ -24,7 +24,6 @@ from allranks.learn.templates import (
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Topology
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction"
 GIGABIT = 1e9 / 8
 
 
@@ -53,7 +52,7 @@ def predict_tenfold(draw: Draw) -> Data:
     times = f"{us(before)} become {us(after)}"
     return choice(
         draw,
-        f"On a link with {MACHINE}, a message of {size(nbytes)} takes {us(before)}. How long does "
+        f"On a link with {LINK}, a message of {size(nbytes)} takes {us(before)}. How long does "
         f"one of {size(10 * nbytes)} take?",
         [
             right(
@@ -171,7 +170,7 @@ def what_helps(draw: Draw) -> Data:
     return choice(
         draw,
         f"A rank sends {count} messages of {size(each)} to the same peer, one after another "
-        f"({MACHINE}): {us(apart)}. What helps most?",
+        f"({LINK}): {us(apart)}. What helps most?",
         [
             right(
                 "Join them into one message.",
@@ -204,7 +203,7 @@ def fan_in(draw: Draw) -> Data:
     price_ = _step(n, [(src, 0) for src in range(1, n)], nbytes, link)
     wire = nbytes / BANDWIDTH
     return num(
-        f"{n} ranks on the machine bench ({MACHINE}, one port per rank). In one step, each of the "
+        f"{n} ranks on the machine bench ({LINK}, one port per rank). In one step, each of the "
         f"ranks 1 to {n - 1} sends {size(nbytes)} to rank 0. How long does the step last?",
         price_.seconds * 1e6,
         [
@@ -239,7 +238,7 @@ def neighbors(draw: Draw) -> Data:
     price_ = _step(n, [(rank, (rank + 1) % n) for rank in range(n)], nbytes, link)
     each = price_.seconds
     return num(
-        f"{n} ranks on the machine bench ({MACHINE}, one port per rank). In one step, every rank "
+        f"{n} ranks on the machine bench ({LINK}, one port per rank). In one step, every rank "
         f"sends {size(nbytes)} to its right neighbor. How long does the step last?",
         each * 1e6,
         [
@@ -303,7 +302,7 @@ def price_steps(draw: Draw) -> Data:
     )
     last = us(2 * ALPHA + sum(wires[2]))
     return num(
-        f"Ranks 0 to 3 on the machine bench ({MACHINE}, one port per rank). {text}. How long does "
+        f"Ranks 0 to 3 on the machine bench ({LINK}, one port per rank). {text}. How long does "
         "the schedule take in lock-step?",
         price_.seconds * 1e6,
         [
@@ -344,7 +343,7 @@ def fewer_steps(draw: Draw) -> Data:
         raise ClashError(n)
     return choice(
         draw,
-        f"{n} ranks, {MACHINE}. Plan A brings {size(nbytes)} to all in {few.steps} steps, plan B "
+        f"{n} ranks, {LINK}. Plan A brings {size(nbytes)} to all in {few.steps} steps, plan B "
         f"in {many.steps}. Through the busiest port pass {size(few.bytes_sent_max)} with A and "
         f"{size(many.bytes_sent_max)} with B. Which is faster?",
         [

@@ -10,7 +10,7 @@ from math import floor, isclose, log2, sqrt
 from allranks.algorithms import build
 from allranks.cost import Cost, best_num_chunks, timeline
 from allranks.errors import ScheduleError
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, Lane, lanes, priced
+from allranks.learn.items.priced import ALPHA, BANDWIDTH, LINK, Lane, lanes, priced
 from allranks.learn.judges.ch03 import chain_seconds
 from allranks.learn.templates import (
     LETTERS,
@@ -33,7 +33,6 @@ from allranks.schedule import Op, Schedule, Transfer
 from allranks.topology import Topology
 from allranks.verify import verify
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction"
 CLEARLY = 1.1
 
 
@@ -92,14 +91,14 @@ def predict_race(draw: Draw) -> Data:
         draw,
         6,
         48e6,
-        f"Which of these broadcasts brings 48 MB to 6 ranks first? ({MACHINE}; each rank has one "
+        f"Which of these broadcasts brings 48 MB to 6 ranks first? ({LINK}; each rank has one "
         "port)",
     )
 
 
 def predict_small(draw: Draw) -> Data:
     """Ask for the fastest of the broadcasts of a small vector, before the race is shown."""
-    return _race(draw, 6, 3e3, f"And for 3 kB to 6 ranks? ({MACHINE}; each rank has one port)")
+    return _race(draw, 6, 3e3, f"And for 3 kB to 6 ranks? ({LINK}; each rank has one port)")
 
 
 def winner(draw: Draw) -> Data:
@@ -110,7 +109,7 @@ def winner(draw: Draw) -> Data:
         draw,
         n,
         nbytes,
-        f"{size(nbytes)} go to {n} ranks ({MACHINE}; each rank has one port). Which broadcast is "
+        f"{size(nbytes)} go to {n} ranks ({LINK}; each rank has one port). Which broadcast is "
         "fastest?",
     )
 
@@ -119,7 +118,7 @@ def small_message(draw: Draw) -> Data:
     """Ask for the best broadcast of a few kB to many ranks."""
     n, nbytes = draw.choice([32, 64, 100]), draw.choice([2e3, 4e3, 8e3])
     stem = (
-        f"A rank has {size(nbytes)} for {n} ranks ({MACHINE}; each rank has one port). How should "
+        f"A rank has {size(nbytes)} for {n} ranks ({LINK}; each rank has one port). How should "
         "they travel?"
     )
     data = _race(draw, n, nbytes, stem, winner="binomial")
@@ -141,7 +140,7 @@ def large_message(draw: Draw) -> Data:
     """Ask for the best broadcast of very much data to many ranks."""
     n, nbytes = draw.choice([32, 64, 100]), draw.choice([1e9, 2e9, 4e9])
     stem = (
-        f"A rank has {size(nbytes)} for {n} ranks ({MACHINE}; each rank has one port). How should "
+        f"A rank has {size(nbytes)} for {n} ranks ({LINK}; each rank has one port). How should "
         "they travel?"
     )
     return _race(draw, n, nbytes, stem, winner="pipe")
@@ -282,7 +281,7 @@ def chain_time(draw: Draw) -> Data:
     uncut = priced("broadcast", "chain", n=n, nbytes=nbytes, k=1)
     step = key.seconds / key.steps
     return num(
-        f"A chain broadcasts {size(nbytes)} to {n} ranks, cut into {k} segments ({MACHINE}). How "
+        f"A chain broadcasts {size(nbytes)} to {n} ranks, cut into {k} segments ({LINK}). How "
         "long "
         "does it take in lock-step?",
         key.seconds * 1e6,
@@ -317,7 +316,7 @@ def root_finishes(draw: Draw) -> Data:
     root = max(event.end_s for event in events if event.src == 0)
     last = max(event.end_s for event in events)
     return num(
-        f"A chain broadcasts {size(nbytes)} uncut to {n} ranks ({MACHINE}). All call at time 0. "
+        f"A chain broadcasts {size(nbytes)} uncut to {n} ranks ({LINK}). All call at time 0. "
         "When has "
         "the root done its part and may return?",
         root * 1e6,

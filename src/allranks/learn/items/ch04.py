@@ -6,7 +6,7 @@ from math import floor, log2
 
 from allranks.algorithms import ALGORITHMS, build
 from allranks.cost import Cost, cost
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, BENCH, priced
+from allranks.learn.items.priced import ALPHA, BANDWIDTH, BENCH, MACHINE, priced
 from allranks.learn.templates import (
     ClashError,
     Data,
@@ -28,7 +28,6 @@ from allranks.schedule import Schedule, Transfer, counted
 from allranks.topology import Topology
 from allranks.verify import states
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 LETTERS = "abcdefghijklmnop"
 
 

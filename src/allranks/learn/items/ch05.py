@@ -10,7 +10,7 @@ from allranks.algorithms import build
 from allranks.algorithms.variants import vary
 from allranks.cost import Cost
 from allranks.errors import CollectiveError, ScheduleError
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, priced
+from allranks.learn.items.priced import MACHINE, priced
 from allranks.learn.templates import (
     LETTERS,
     ClashError,
@@ -32,8 +32,6 @@ from allranks.learn.templates import (
 from allranks.schedule import Op, Schedule, Transfer, counted
 from allranks.simulate import simulate
 from allranks.verify import final_state, states, verify
-
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 
 
 def _ring(n: int) -> Schedule:

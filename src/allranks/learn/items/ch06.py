@@ -10,7 +10,7 @@ import numpy as np
 from allranks.algorithms import build
 from allranks.cost import Cost, bytes_per_rank
 from allranks.errors import ScheduleError
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, priced
+from allranks.learn.items.priced import ALPHA, MACHINE, priced
 from allranks.learn.templates import (
     ClashError,
     Data,
@@ -32,7 +32,6 @@ from allranks.simulate import simulate
 from allranks.topology import Topology
 from allranks.verify import states, verify
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 MB = 1e6
 
 

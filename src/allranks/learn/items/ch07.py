@@ -8,7 +8,7 @@ from allranks.algorithms import build
 from allranks.algorithms.double_tree import NOBODY, children, double_tree
 from allranks.algorithms.doubling import power_of_two
 from allranks.cost import Cost
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, BENCH, priced
+from allranks.learn.items.priced import ALPHA, BENCH, MACHINE, priced
 from allranks.learn.templates import (
     LETTERS,
     ClashError,
@@ -29,7 +29,6 @@ from allranks.learn.templates import (
 )
 from allranks.schedule import counted
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 LARGE_S = 1e9
 CLEARLY = 1.05
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allranks.algorithms import build
 from allranks.cost import Cost, bytes_per_rank
-from allranks.learn.items.priced import ALPHA, BANDWIDTH, priced
+from allranks.learn.items.priced import MACHINE, priced
 from allranks.learn.templates import (
     LETTERS,
     ClashError,
@@ -25,7 +25,6 @@ from allranks.learn.templates import (
 )
 from allranks.verify import states
 
-MACHINE = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction, one port per rank"
 WORDS = {"all_reduce": "all-reduce", "all_gather": "all-gather", "reduce_scatter": "reduce-scatter"}
 
 

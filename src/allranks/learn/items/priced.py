@@ -6,11 +6,15 @@ from functools import cache
 from typing import NamedTuple
 
 from allranks.cost import Cost, best_num_chunks, price
+from allranks.learn.templates import us
 from allranks.topology import Topology
 
 BENCH = Topology.preset("bench", 2)
 ALPHA = BENCH.alpha
 BANDWIDTH = BENCH.bandwidth
+LINK = f"α = {us(ALPHA)}, {BANDWIDTH / 1e9:g} GB/s per direction"
+MACHINE = f"{LINK}, one port per rank"
+"""What a question says of bench: of its links, or of its ranks too."""
 
 
 @cache
