@@ -16,7 +16,7 @@ from allranks.learn.misconceptions import meaning
 
 Data = dict[str, Any]
 Draw = random.Random
-LETTERS = "abcdefgh"
+LETTERS = "abcdefghijklmnop"
 
 
 class ClashError(Exception):

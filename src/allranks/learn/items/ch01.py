@@ -10,6 +10,7 @@ from allranks.algorithms import build
 from allranks.collectives import CONTRACTS, split_lengths
 from allranks.errors import ScheduleError
 from allranks.learn.templates import (
+    LETTERS,
     ClashError,
     Data,
     Draw,
@@ -28,8 +29,6 @@ from allranks.learn.templates import (
 from allranks.schedule import Op, Schedule, Transfer
 from allranks.simulate import simulate
 from allranks.verify import final_state, states, verify
-
-LETTERS = "abcdefgh"
 
 
 def _prose(collective: str) -> str:

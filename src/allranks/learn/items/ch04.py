@@ -8,6 +8,7 @@ from allranks.algorithms import ALGORITHMS, build
 from allranks.cost import Cost, cost
 from allranks.learn.items.priced import ALPHA, BANDWIDTH, BENCH, MACHINE, priced
 from allranks.learn.templates import (
+    LETTERS,
     ClashError,
     Data,
     Draw,
@@ -27,8 +28,6 @@ from allranks.learn.templates import (
 from allranks.schedule import Schedule, Transfer, counted
 from allranks.topology import Topology
 from allranks.verify import states
-
-LETTERS = "abcdefghijklmnop"
 
 
 def _price(algorithm: str, n: int, nbytes: float) -> Cost:
